@@ -1,0 +1,110 @@
+package plan
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/assize-iac/assize/api"
+	"github.com/assize-iac/assize/internal/plan/planjson"
+	"github.com/assize-iac/assize/internal/problem"
+)
+
+// Decode reads one plan, as `tofu show -json` or `terraform show -json` prints
+// it. Its errors are problems with a hint each, and quote no value of the plan.
+//
+// The text is walked once and never copied; Plan.Raw is raw itself. Of state
+// and configuration only secrets, module calls, provider names and variables
+// are kept. Keys may come in any order, and a key that only some versions
+// write does not matter (docs/policy.md, rule 3).
+func Decode(raw []byte) (*Plan, error) {
+	secrets := collector{}
+	src, err := planjson.Read(raw, secrets.masked)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(raw)
+	p := &Plan{
+		Raw: raw, Digest: "sha256:" + hex.EncodeToString(sum[:]),
+		FormatVersion: src.FormatVersion, ToolVersion: src.ToolVersion, Created: src.Timestamp, Complete: src.Complete,
+		Variables: map[string]any{}, Checks: checks(src.Checks),
+		Modules: moduleCalls(&src.Configuration.Root), providers: providers(src.Configuration.Providers), drift: len(src.Drift),
+	}
+	for name, v := range src.Variables {
+		p.Variables[name] = v.Value
+	}
+	if err := p.decodeChanges(src, secrets); err != nil {
+		return nil, err
+	}
+	secrets.declared(p.Variables, &src.Configuration.Root)
+	p.secrets = secrets.index()
+	return p, nil
+}
+
+// Number returns the one spelling that a JSON number has in a plan: 1.0, 1e0
+// and 1 are all 1. It is exact, so equal texts are equal numbers and different
+// texts are different ones. It is an error for text to be no JSON number, or
+// to be beyond 1e99999 in either direction.
+func Number(text string) (json.Number, error) { return planjson.Number(text) }
+
+// decodeChanges reads everything that may change. Secrets are taken from all of
+// it: of what drifted nothing else is kept.
+func (p *Plan) decodeChanges(src *planjson.Plan, secrets collector) (err error) {
+	if p.Changes, err = decodeAll(src.Changes, secrets); err != nil {
+		return err
+	}
+	if _, err = decodeAll(src.Drift, secrets); err != nil {
+		return err
+	}
+	for i := range src.Deferred {
+		c, err := decodeChange(&src.Deferred[i].Change, secrets)
+		if err != nil {
+			return err
+		}
+		c.Reason = src.Deferred[i].Reason
+		p.Deferred = append(p.Deferred, c)
+	}
+	for name, d := range src.Outputs {
+		o, err := decodeOutput(name, &d, secrets)
+		if err != nil {
+			return err
+		}
+		p.Outputs = append(p.Outputs, o)
+	}
+	// They come from an object, whose order means nothing.
+	slices.SortFunc(p.Outputs, func(a, b Output) int { return strings.Compare(a.Name, b.Name) })
+	return p.refuseTwins()
+}
+
+// refuseTwins refuses a plan in which it is not clear what happens to an object
+// (docs/policy.md, rule 9).
+func (p *Plan) refuseTwins() error {
+	type identity struct{ address, deposed string }
+	known := map[identity]bool{}
+	for i := range p.Changes {
+		c := &p.Changes[i]
+		id := identity{c.Address, c.Deposed}
+		if known[id] {
+			return problem.New(api.Invalid, "the plan has two changes for %s", nameOf(c.Address, c.Deposed)).
+				WithHint("no tool writes such a plan; %s", planjson.Hint)
+		}
+		known[id] = true
+	}
+	return nil
+}
+
+func checks(all []planjson.Check) []Check {
+	var out []Check
+	for _, c := range all {
+		check := Check{Address: c.Address.Display, Status: c.Status}
+		for _, instance := range c.Instances {
+			for _, p := range instance.Problems {
+				check.Problems = append(check.Problems, p.Message)
+			}
+		}
+		out = append(out, check)
+	}
+	return out
+}

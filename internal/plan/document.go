@@ -1,0 +1,237 @@
+package plan
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/assize-iac/assize/api"
+)
+
+// DocumentJSON is the document as one line of JSON, the bytes that a CUE
+// policy judges: fields in the order of the type, keys of values sorted, so
+// that one plan has one text.
+func (p *Plan) DocumentJSON(labels Labels) []byte { return encode(p.document(labels, unmasked)) }
+
+// MaskedJSON is the document for people, logs and pipelines: where it holds a
+// secret, by mark or by value, stands {"$sensitive": true}. No policy judges
+// it, for what is masked conflicts with every constraint.
+func (p *Plan) MaskedJSON(labels Labels) []byte { return encode(p.document(labels, p.mask)) }
+
+// A view is what becomes of a value on its way into a document, given the
+// plan's map of what is sensitive in it.
+type view func(v, marks any) any
+
+func unmasked(v, _ any) any { return v }
+
+// mask replaces every secret of v. Addresses stay: they name what is changed,
+// and no tool lets a sensitive value into one.
+func (p *Plan) mask(v, marks any) any {
+	if m, ok := v.(map[string]any); ok && len(m) == 1 && m["$unknown"] == true {
+		return v
+	}
+	if marks == true && v != nil {
+		return map[string]any{"$sensitive": true}
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k, e := range v {
+			out[p.Redact(k)] = p.mask(e, below(marks, Step{Key: k}))
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, e := range v {
+			out[i] = p.mask(e, below(marks, Step{Index: i, Kind: Index}))
+		}
+		return out
+	}
+	if p.HasSecret(v) {
+		return map[string]any{"$sensitive": true}
+	}
+	return v
+}
+
+// Quote writes a value as JSON for a message.
+func Quote(v any) string { return string(encode(v)) }
+
+// encode writes one line of JSON with nothing escaped for HTML; a value that
+// JSON cannot hold did not come from a plan.
+func encode(v any) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return []byte("null")
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+func (p *Plan) document(labels Labels, see view) api.Document {
+	d := api.Document{
+		Format: api.DocumentFormat, Created: p.Created,
+		Actor: labels.Actor, Reason: labels.Reason, GitRevision: labels.GitRevision, TraceID: labels.TraceID,
+		Destroy: p.Flags.Destroy, Summary: p.Summary(), Stats: p.stats(),
+		Changes: p.entries(p.Changes, see), Outputs: map[string]any{}, Hints: p.hints(), Providers: p.providerTable(),
+		Complete: p.Complete, RefreshOnly: p.Flags.RefreshOnly, Targets: p.Flags.Targets, Replace: p.Flags.Replace,
+		Deferred: p.entries(p.Deferred, see),
+	}
+	for _, o := range p.Outputs {
+		if o.Action != Delete {
+			d.Outputs[o.Name] = see(merge(o.After, o.AfterUnknown), o.AfterSensitive)
+		}
+	}
+	for _, m := range p.Modules {
+		d.Modules = append(d.Modules, api.Module{Addr: m.Address, Source: m.Source, Version: m.Version})
+	}
+	for _, c := range p.Checks {
+		checked := api.Checked{Addr: c.Address, Status: c.Status}
+		for _, text := range c.Problems { // somebody's words, which may quote a secret
+			checked.Problems = append(checked.Problems, p.Redact(text))
+		}
+		d.Checks = append(d.Checks, checked)
+	}
+	return d
+}
+
+// entries is never nil: the document of an empty plan has [] for changes.
+func (p *Plan) entries(changes []Change, see view) []api.Change {
+	out := make([]api.Change, len(changes))
+	for i := range changes {
+		out[i] = p.entry(&changes[i], see)
+	}
+	return out
+}
+
+func (p *Plan) entry(c *Change, see view) api.Change {
+	out := api.Change{
+		Addr: c.Address, Mode: c.Mode, Type: c.Type, Name: c.Name, Action: string(c.Action),
+		CreateBeforeDestroy: c.CreateBeforeDestroy(), PreviousAddr: c.PreviousAddress, Deposed: c.Deposed,
+		Module: c.Module, Index: c.Index, Provider: c.Provider, Reason: c.Reason,
+		Importing: see(c.Importing, nil), ReplacePaths: c.ReplacePaths,
+	}
+	if c.Action == NoOp {
+		return out // a policy judges what a change does, not what is there (docs/policy.md, rule 29)
+	}
+	side, marks := c.After, c.AfterSensitive
+	if c.Action == Delete || c.Action == Forget {
+		side, marks = c.Before, c.BeforeSensitive
+	} else {
+		out.After = see(merge(c.After, c.AfterUnknown), c.AfterSensitive)
+	}
+	if c.Action != Create {
+		out.Before = see(c.Before, c.BeforeSensitive)
+	}
+	out.Sensitive = p.sensitivePaths(nil, side, marks, nil)
+	return out
+}
+
+// sensitivePaths adds the paths at or below at that hold a secret, by the
+// plan's map or by value. A container that is sensitive as a whole is one path.
+func (p *Plan) sensitivePaths(at Path, v, marks any, paths []string) []string {
+	if len(p.secrets.forms) == 0 && !anyTrue(marks) {
+		return paths
+	}
+	object, isObject := v.(map[string]any)
+	list, isList := v.([]any)
+	switch {
+	case marks == true, !isObject && !isList && p.HasSecret(v):
+		return append(paths, at.String())
+	case isObject:
+		for _, k := range slices.Sorted(maps.Keys(object)) {
+			s := Step{Key: k}
+			paths = p.sensitivePaths(slices.Concat(at, Path{s}), object[k], below(marks, s), paths)
+		}
+	case isList:
+		for i, e := range list {
+			s := Step{Index: i, Kind: Index}
+			paths = p.sensitivePaths(slices.Concat(at, Path{s}), e, below(marks, s), paths)
+		}
+	}
+	return paths
+}
+
+// unknownMark stands in the document where a value is known only after apply.
+// It is a struct, so that a policy that wants a string, a number or a list
+// there conflicts with it.
+func unknownMark() any { return map[string]any{"$unknown": true} }
+
+// merge puts what is unknown into what is known. It shares with v what has no
+// unknown part: values are never changed.
+func merge(v, unknown any) any {
+	if unknown == true {
+		return unknownMark()
+	}
+	if !anyTrue(unknown) {
+		return v
+	}
+	switch marks := unknown.(type) {
+	case map[string]any:
+		known, ok := v.(map[string]any)
+		if !ok && v != nil {
+			return unknownMark() // the two do not fit together: nothing is certain
+		}
+		out := maps.Clone(known)
+		if out == nil {
+			out = map[string]any{}
+		}
+		for k, mark := range marks {
+			if _, has := known[k]; has || anyTrue(mark) {
+				out[k] = merge(known[k], mark)
+			}
+		}
+		return out
+	case []any:
+		known, ok := v.([]any)
+		if !ok && v != nil {
+			return unknownMark()
+		}
+		out := make([]any, max(len(known), len(marks)))
+		copy(out, known)
+		for i, mark := range marks {
+			out[i] = merge(out[i], mark)
+		}
+		return out
+	}
+	return v
+}
+
+// hints says in words what the plan cannot show: each is a reason why a policy
+// that passes may have seen less than there is.
+func (p *Plan) hints() []string {
+	hints := []string{}
+	add := func(when bool, format string, args ...any) {
+		if when {
+			hints = append(hints, fmt.Sprintf(format, args...))
+		}
+	}
+	add(len(p.Flags.Targets) > 0, "made with -target: this is not the whole change")
+	add(p.Flags.RefreshOnly, "made with -refresh-only: it changes records, not objects")
+	add(p.Complete != nil && !*p.Complete, "the tool says that the plan is not complete: applying it leaves something to do")
+	add(len(p.Deferred) > 0, "changes that are left for a later plan: %d", len(p.Deferred))
+	add(p.drift > 0, "objects that have changed since the last apply: %d", p.drift)
+	add(p.FormatVersion == "0.1", "this plan's format marks no sensitive values of resources (Terraform before 0.15)")
+	return hints
+}
+
+// providerTable lists the providers that the configuration names or a change
+// uses, with the version constraint where one is known.
+func (p *Plan) providerTable() map[string]any {
+	table := map[string]any{}
+	for _, c := range p.Changes {
+		if c.Provider != "" {
+			table[c.Provider] = map[string]any{}
+		}
+	}
+	for name, version := range p.providers {
+		entry := map[string]any{}
+		if version != "" {
+			entry["version_constraint"] = version
+		}
+		table[name] = entry
+	}
+	return table
+}

@@ -1,0 +1,248 @@
+package plan
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/assize-iac/assize/internal/plan/planjson"
+)
+
+// A State is one of the four that a value at a path can be in.
+type State int
+
+// The four states. Missing and Null are two, for `exists` tells them apart
+// from a value but not from each other, and a message should.
+const (
+	Missing State = iota // absent, or below something that is no container
+	Null
+	Unknown
+	Present
+)
+
+// A Found is what stands at one concrete path.
+type Found struct {
+	Path      string // [*] replaced by the index or the key
+	State     State
+	Value     any    // where State is Present
+	Sensitive bool   // by the plan's maps, or because a secret of the plan is in the value
+	Partial   bool   // Present, but something below is unknown: Value lacks it, so to compare it proves nothing
+	Reason    string // why it is Unknown, where that is not "known after apply"
+}
+
+// Lookup finds what would stand at path after the change: one Found, or one
+// for each element that [*] reaches; none where [*] meets an empty list.
+//
+// A value is unknown where after_unknown is true at its path or at any prefix,
+// whatever stands in after (docs/policy.md, rule 7). A path may go on inside a
+// string that holds a JSON object or list (docs/policy.md, rule 12).
+func (p *Plan) Lookup(c *Change, path Path) []Found {
+	w := walk{plan: p}
+	w.visit(node{c.After, c.After != nil, c.AfterUnknown, c.AfterSensitive}, nil, path)
+	return w.found
+}
+
+// LookupBefore is Lookup in what stands there now.
+func (p *Plan) LookupBefore(c *Change, path Path) []Found {
+	w := walk{plan: p}
+	w.visit(node{c.Before, c.Before != nil, nil, c.BeforeSensitive}, nil, path)
+	return w.found
+}
+
+// A node is one place in a value with what the plan's maps say of it. Each map
+// is a bool, an object, a list or null at every level.
+type node struct {
+	value     any
+	exists    bool
+	unknown   any
+	sensitive any
+}
+
+type walk struct {
+	plan  *Plan
+	found []Found
+}
+
+// visit adds what stands at rest below n, which is itself at the path at. That
+// something is unknown is asked first, at every step: what after holds there is
+// the provider's guess, or nothing.
+func (w *walk) visit(n node, at, rest Path) {
+	if n.unknown == true || n.value == nil && anyTrue(n.unknown) && len(rest) == 0 {
+		w.add(n, at, rest, Unknown)
+		return
+	}
+	if len(rest) == 0 {
+		w.add(n, at, rest, stateOf(n))
+		return
+	}
+	n, ok := unwrap(n)
+	if !ok {
+		w.add(n, at, rest, Unknown)
+		w.found[len(w.found)-1].Reason = "text that looks like JSON and is not"
+		return
+	}
+	if rest[0].Kind == Each {
+		w.each(n, at, rest)
+		return
+	}
+	child, ok := n.child(rest[0])
+	if !ok {
+		w.add(child, at, rest, Missing)
+		return
+	}
+	w.visit(child, append(at[:len(at):len(at)], rest[0]), rest[1:])
+}
+
+// each visits every element. Where there is no list to have elements, it adds
+// one Found, so that a rule over the elements cannot pass for want of any.
+func (w *walk) each(n node, at, rest Path) {
+	steps, ok := n.steps()
+	if !ok {
+		state := Missing
+		if n.exists && n.value == nil {
+			state = Null
+		}
+		w.add(n, at, rest, state)
+	}
+	for _, s := range steps {
+		child, _ := n.child(s)
+		w.visit(child, append(at[:len(at):len(at)], s), rest[1:])
+	}
+}
+
+// add ends a walk. Value stays nil unless it is Present: what is not known is
+// not to be judged by accident.
+func (w *walk) add(n node, at, rest Path, state State) {
+	f := Found{Path: slices.Concat(at, rest.until()).String(), State: state}
+	if state == Present {
+		f.Value, f.Partial = n.value, anyTrue(n.unknown)
+	}
+	f.Sensitive = anyTrue(n.sensitive) || w.plan.HasSecret(f.Value)
+	// Terraform 0.14 printed null in place of a secret: what stands there is
+	// a value that this plan does not show.
+	if state == Null && f.Sensitive && w.plan.FormatVersion == "0.1" {
+		f.State, f.Reason = Unknown, "removed from the plan because it is sensitive"
+	}
+	w.found = append(w.found, f)
+}
+
+func stateOf(n node) State {
+	switch {
+	case !n.exists:
+		return Missing
+	case n.value == nil:
+		return Null
+	default:
+		return Present
+	}
+}
+
+// child is the node one step below n; ok is false where no such step can be
+// taken, neither in the value nor in what is unknown. The maps are walked along
+// with the value even where it ends: the provider may yet add what they mark.
+func (n node) child(s Step) (child node, ok bool) {
+	child.sensitive = below(n.sensitive, s)
+	child.unknown = below(n.unknown, s)
+	child.value, child.exists = take(n.value, s)
+	return child, child.exists || child.unknown != nil
+}
+
+// steps lists what [*] reaches in n, unknown elements included; ok is false
+// where n is no container.
+func (n node) steps() (steps []Step, ok bool) {
+	if n.value == nil && !anyTrue(n.unknown) {
+		return nil, false // {} or [] there says nothing of a value that is not here
+	}
+	list, isList := n.value.([]any)
+	hidden, hiddenList := n.unknown.([]any)
+	if isList || n.value == nil && hiddenList {
+		for i := range max(len(list), len(hidden)) {
+			steps = append(steps, Step{Index: i, Kind: Index})
+		}
+		return steps, true
+	}
+	object, isObject := n.value.(map[string]any)
+	marks, hiddenObject := n.unknown.(map[string]any)
+	if !isObject && (n.value != nil || !hiddenObject) {
+		return nil, false
+	}
+	keys := slices.Collect(maps.Keys(object))
+	for k, mark := range marks {
+		if _, known := object[k]; !known && anyTrue(mark) {
+			keys = append(keys, k)
+		}
+	}
+	slices.Sort(keys)
+	for _, k := range keys {
+		steps = append(steps, Step{Key: k})
+	}
+	return steps, true
+}
+
+// take is one step in a value. A bare number leads into lists too.
+func take(v any, s Step) (any, bool) {
+	switch v := v.(type) {
+	case map[string]any:
+		e, ok := v[s.Key]
+		return e, ok && s.Kind == Key
+	case []any:
+		i := s.Index
+		if s.Kind == Key {
+			var err error
+			if i, err = strconv.Atoi(s.Key); err != nil || strconv.Itoa(i) != s.Key {
+				return nil, false
+			}
+		}
+		if i >= 0 && i < len(v) {
+			return v[i], true
+		}
+	}
+	return nil, false
+}
+
+// below is one step in a map of marks: true holds for everything below it.
+func below(mark any, s Step) any {
+	if mark == true {
+		return true
+	}
+	m, _ := take(mark, s)
+	return m
+}
+
+// anyTrue reports whether a map of marks holds a true anywhere.
+func anyTrue(mark any) bool {
+	switch mark := mark.(type) {
+	case bool:
+		return mark
+	case []any:
+		return slices.ContainsFunc(mark, anyTrue)
+	case map[string]any:
+		for _, e := range mark {
+			if anyTrue(e) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// unwrap replaces a string that holds a JSON object or list by what it holds,
+// as IAM policies do. A text that looks like one but is malformed, or says a
+// thing twice, cannot be judged: ok is false (docs/policy.md, rule 12).
+func unwrap(n node) (in node, ok bool) {
+	text, isText := n.value.(string)
+	text = strings.TrimLeft(text, " \t\r\n")
+	if !isText || text == "" || text[0] != '{' && text[0] != '[' {
+		return n, true
+	}
+	v, err := planjson.Parse(text)
+	if err != nil {
+		return n, false
+	}
+	n.value = v
+	if n.sensitive != true {
+		n.sensitive = nil // a map of marks describes the plan's own values only
+	}
+	return n, true
+}

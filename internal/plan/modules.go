@@ -1,0 +1,59 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/assize-iac/assize/internal/plan/planjson"
+)
+
+// moduleCalls lists every module block, nested ones too, by address. Addresses
+// have no instance keys, because configuration has none (docs/policy.md,
+// rule 14).
+func moduleCalls(root *planjson.Module) []ModuleCall {
+	var calls []ModuleCall
+	var visit func(prefix string, m *planjson.Module)
+	visit = func(prefix string, m *planjson.Module) {
+		for name, c := range m.Calls {
+			address := prefix + "module." + name
+			calls = append(calls, ModuleCall{Address: address, Source: c.Source, Version: c.Version})
+			visit(address+".", &c.Module)
+		}
+	}
+	visit("", root)
+	slices.SortFunc(calls, func(a, b ModuleCall) int { return strings.Compare(a.Address, b.Address) })
+	return calls
+}
+
+// providers maps full names to version constraints. Aliases repeat a name; the
+// constraint stands with one of them.
+func providers(all map[string]planjson.Provider) map[string]string {
+	out := map[string]string{}
+	for _, p := range all {
+		if p.FullName != "" {
+			out[p.FullName] = max(p.Version, out[p.FullName])
+		}
+	}
+	return out
+}
+
+// declared takes what sensitive and ephemeral variables hold: defaults, which
+// stand in the plan in clear, the values given to the root module, and the
+// literals among the arguments of another one.
+func (c collector) declared(values map[string]any, m *planjson.Module) {
+	for name, v := range m.Variables {
+		if v.Sensitive || v.Ephemeral {
+			c.all(values[name])
+			c.all(v.Default)
+		}
+	}
+	for _, call := range m.Calls {
+		literals := map[string]any{}
+		for name, expression := range call.Arguments {
+			if e, ok := expression.(map[string]any); ok {
+				literals[name] = e["constant_value"]
+			}
+		}
+		c.declared(literals, &call.Module)
+	}
+}

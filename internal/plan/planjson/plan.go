@@ -1,0 +1,143 @@
+// Package planjson reads the JSON that `tofu show -json` and `terraform show
+// -json` print for a plan: strictly, once, and with numbers as they are. It
+// decides whether a text is such a plan at all. It must not know what a plan
+// means: which actions there are, or what a policy may ask of it.
+package planjson
+
+// A Plan is a plan as the tools write it. What has no field here is skipped:
+// both tools add keys within a major version, and promise that to ignore them
+// is safe.
+type Plan struct {
+	FormatVersion string
+	ToolVersion   string
+	Timestamp     string
+	Errored       bool
+	Complete      *bool
+	Variables     map[string]struct {
+		Value any `json:"value"`
+	}
+	Changes  []Change
+	Drift    []Change
+	Deferred []struct {
+		Reason string `json:"reason"`
+		Change Change `json:"resource_change"`
+	}
+	Outputs       map[string]Delta
+	Checks        []Check
+	Configuration struct {
+		Providers map[string]Provider `json:"provider_config"`
+		Root      Module              `json:"root_module"`
+	}
+
+	planned state
+	prior   struct {
+		Values state `json:"values"`
+	}
+}
+
+// fields are the top-level keys that say something, and where they go.
+func (p *Plan) fields() map[string]any {
+	return map[string]any{
+		"format_version":    &p.FormatVersion,
+		"terraform_version": &p.ToolVersion,
+		"timestamp":         &p.Timestamp,
+		"errored":           &p.Errored,
+		"complete":          &p.Complete,
+		"variables":         &p.Variables,
+		"resource_changes":  &p.Changes,
+		"resource_drift":    &p.Drift,
+		"deferred_changes":  &p.Deferred,
+		"output_changes":    &p.Outputs,
+		"checks":            &p.Checks,
+		"planned_values":    &p.planned,
+		"prior_state":       &p.prior,
+		"configuration":     &p.Configuration,
+	}
+}
+
+// A Change is one element of resource_changes.
+type Change struct {
+	Address         string `json:"address"`
+	PreviousAddress string `json:"previous_address"`
+	Deposed         string `json:"deposed"`
+	ModuleAddress   string `json:"module_address"`
+	Mode            string `json:"mode"`
+	Type            string `json:"type"`
+	Name            string `json:"name"`
+	Index           any    `json:"index"`
+	ProviderName    string `json:"provider_name"`
+	ActionReason    string `json:"action_reason"`
+	Change          Delta  `json:"change"`
+}
+
+// A Delta is what happens to one value, of a resource or of an output. Nothing
+// is assumed of the values: a deleted object has null, an empty object or no
+// after at all, depending on the version of the tool.
+type Delta struct {
+	Actions         []string `json:"actions"`
+	Before          any      `json:"before"`
+	After           any      `json:"after"`
+	AfterUnknown    any      `json:"after_unknown"`
+	BeforeSensitive any      `json:"before_sensitive"`
+	AfterSensitive  any      `json:"after_sensitive"`
+	ReplacePaths    [][]any  `json:"replace_paths"`
+	Importing       any      `json:"importing"`
+}
+
+// A Check is one element of checks: the status over all instances of one
+// block. A block without instances yet has a status as well.
+type Check struct {
+	Address struct {
+		Display string `json:"to_display"`
+	} `json:"address"`
+	Status    string `json:"status"`
+	Instances []struct {
+		Problems []struct {
+			Message string `json:"message"`
+		} `json:"problems"`
+	} `json:"instances"`
+}
+
+// A Provider is one provider block. Aliases repeat the name.
+type Provider struct {
+	FullName string `json:"full_name"`
+	Version  string `json:"version_constraint"`
+}
+
+// A Module is the source of a module as the tool understood it, before modules
+// are expanded: it has no instances.
+type Module struct {
+	Variables map[string]Variable `json:"variables"`
+	Calls     map[string]Call     `json:"module_calls"`
+}
+
+// A Variable is one variable block.
+type Variable struct {
+	Default   any  `json:"default"`
+	Sensitive bool `json:"sensitive"`
+	Ephemeral bool `json:"ephemeral"`
+}
+
+// A Call is one module block.
+type Call struct {
+	Source    string         `json:"source"`
+	Version   string         `json:"version_constraint"`
+	Arguments map[string]any `json:"expressions"`
+	Module    Module         `json:"module"`
+}
+
+// A state is planned_values, or the values of prior_state. No rule reads it: a
+// forgotten object still stands in planned_values, stripped of its values. But
+// it says of more secrets than the changes do.
+type state struct {
+	Outputs map[string]concealed `json:"outputs"`
+	Root    stateModule          `json:"root_module"`
+}
+
+type stateModule struct {
+	Resources []concealed   `json:"resources"`
+	Children  []stateModule `json:"child_modules"`
+}
+
+// Of a resource or an output that is concealed nothing is kept.
+type concealed struct{}
