@@ -1,0 +1,105 @@
+package api
+
+// A Level says what a finding asks for: a deny blocks, a warn is shown.
+type Level string
+
+const (
+	Deny Level = "deny"
+	Warn Level = "warn"
+)
+
+// An Outcome is what judging came to. The zero value is none of them and
+// counts as errored.
+type Outcome string
+
+const (
+	Passed  Outcome = "passed"
+	Failed  Outcome = "failed"  // a policy said no
+	Errored Outcome = "errored" // it could not be judged; always blocks
+)
+
+// An Enforcement says how much a deny weighs.
+type Enforcement string
+
+const (
+	Advisory      Enforcement = "advisory"       // shown, never blocks
+	SoftMandatory Enforcement = "soft_mandatory" // blocks unless it is overridden
+	HardMandatory Enforcement = "hard_mandatory" // blocks
+)
+
+// A Language is one of the three that policies are written in.
+type Language string
+
+const (
+	Rules Language = "rules"
+	Rego  Language = "rego"
+	CUE   Language = "cue"
+)
+
+// A Finding is one statement of a policy about a plan.
+type Finding struct {
+	Plan      string         `json:"plan,omitempty"` // the plan's path, when several were judged
+	Policy    string         `json:"policy"`         // the policy's path, as it was named
+	Engine    Language       `json:"engine"`
+	Rule      string         `json:"rule"` // the rule's id; for Rego its name or the result's "rule"; for CUE the file's name
+	Level     Level          `json:"level"`
+	Address   string         `json:"address"` // byte for byte as in the plan; "" for a finding about the whole plan
+	Deposed   string         `json:"deposed,omitempty"`
+	Action    string         `json:"action"`         // what the plan does at the address: create, replace, ...; "config" for a module call
+	Path      string         `json:"path,omitempty"` // the attribute, where the finding is about one
+	Message   string         `json:"message"`        // never holds a sensitive value
+	Positions []string       `json:"positions,omitempty"`
+	Excepted  bool           `json:"excepted,omitempty"` // an exception applies: shown, not counted
+	Details   map[string]any `json:"details,omitempty"`  // what else the policy attached, sensitive values removed
+}
+
+// A RuleCount says how many changes one rule looked at.
+type RuleCount struct {
+	Rule    string `json:"rule"`
+	Matched int    `json:"matched"`
+}
+
+// A Verdict is what one policy says of one plan, with what it depended on.
+type Verdict struct {
+	Plan        string      `json:"plan,omitempty"`
+	Path        string      `json:"path"`
+	Engine      Language    `json:"engine"`
+	Evaluator   string      `json:"evaluator"` // the engine's name and version
+	Digest      string      `json:"digest"`    // of the policy: "sha256:..."
+	Input       string      `json:"input"`     // digest of the plan that was judged
+	Enforcement Enforcement `json:"enforcement"`
+	Outcome     Outcome     `json:"outcome"`
+	Matched     int         `json:"matched"` // changes that at least one rule looked at
+	Rules       []RuleCount `json:"rules"`
+	Findings    []Finding   `json:"-"` // in Check.Findings, in order
+	Notes       []string    `json:"notes"`
+	Error       string      `json:"error,omitempty"` // why it could not be judged
+	Hint        string      `json:"hint,omitempty"`
+}
+
+// Counts sums the findings of a [Check].
+type Counts struct {
+	Deny     int `json:"deny"`
+	Warn     int `json:"warn"`
+	Excepted int `json:"excepted"`
+}
+
+// A Check is what `assize policy check --format json` prints: every policy on
+// every plan.
+type Check struct {
+	Outcome  Outcome     `json:"outcome"`
+	Counts   Counts      `json:"counts"`
+	Findings []Finding   `json:"findings"` // denies before warnings, then in the order of the policies
+	Policies []Verdict   `json:"policies"` // one a policy and plan
+	Plans    []PlanCheck `json:"plans"`
+}
+
+// A PlanCheck is one plan of a [Check].
+type PlanCheck struct {
+	Path    string  `json:"path"`
+	Digest  string  `json:"digest"` // of the bytes that were judged; "" when they could not be read
+	Outcome Outcome `json:"outcome"`
+	Summary Summary `json:"summary"`
+	Error   string  `json:"error,omitempty"` // why this is no plan that can be judged
+	Hint    string  `json:"hint,omitempty"`
+}

@@ -1,0 +1,197 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/assize-iac/assize/api"
+	"github.com/assize-iac/assize/internal/plan"
+	"github.com/assize-iac/assize/internal/problem"
+)
+
+// Judge runs one policy on one plan. It always returns a verdict: an engine
+// that fails, panics, or returns something inconsistent has judged nothing,
+// and the verdict is errored (docs/policy.md, rule 1).
+func Judge(engines []Engine, src Source, p *plan.Plan) (v api.Verdict) {
+	defer func() {
+		if r := recover(); r != nil {
+			v = Errored(src, problem.New(api.Internal, "the %s engine panicked", src.Language))
+		}
+		v.Input = p.Digest
+		scrub(&v, p)
+	}()
+	e := engine(engines, src.Language)
+	if e == nil {
+		return Errored(src, problem.New(api.Internal, "this build has no %s engine", src.Language))
+	}
+	v, err := e.Judge(src, p)
+	if err != nil {
+		v = Errored(src, err)
+		v.Evaluator = e.Evaluator()
+		return v
+	}
+	return complete(v, src, e, p)
+}
+
+// Check reports why a policy cannot judge any plan, or nil.
+func Check(engines []Engine, src Source) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = problem.New(api.Internal, "the %s engine panicked", src.Language)
+		}
+	}()
+	e := engine(engines, src.Language)
+	if e == nil {
+		return problem.New(api.Internal, "this build has no %s engine", src.Language)
+	}
+	return e.Check(src)
+}
+
+// Errored is the verdict of a policy that could not judge.
+func Errored(src Source, err error) api.Verdict {
+	v := api.Verdict{
+		Path: src.Path, Engine: src.Language, Enforcement: enforcement(src),
+		Outcome: api.Errored, Error: err.Error(), Hint: problem.Hint(err),
+		Rules: []api.RuleCount{}, Notes: []string{},
+	}
+	if len(src.Files) > 0 {
+		v.Digest = src.Digest()
+	}
+	return v
+}
+
+func engine(engines []Engine, lang api.Language) Engine {
+	for _, e := range engines {
+		if e.Language() == lang {
+			return e
+		}
+	}
+	return nil
+}
+
+// enforcement is the strictest where nothing was said.
+func enforcement(src Source) api.Enforcement {
+	if src.Enforcement == "" {
+		return api.HardMandatory
+	}
+	return src.Enforcement
+}
+
+// complete fills in what every verdict has, whatever the engine, and derives
+// the outcome from the findings so that the two cannot contradict each other.
+func complete(v api.Verdict, src Source, e Engine, p *plan.Plan) api.Verdict {
+	v.Path, v.Engine, v.Evaluator = src.Path, src.Language, e.Evaluator()
+	v.Digest, v.Enforcement = src.Digest(), enforcement(src)
+	if v.Outcome == api.Errored {
+		return v
+	}
+	v.Outcome = api.Passed
+	for i := range v.Findings {
+		f := &v.Findings[i]
+		f.Policy, f.Engine = src.Path, src.Language
+		if f.Action == "" {
+			f.Action = action(p, f.Address, f.Deposed)
+		}
+		if f.Level == api.Deny && !f.Excepted {
+			v.Outcome = api.Failed
+		}
+	}
+	for _, r := range v.Rules {
+		if r.Matched == 0 {
+			v.Notes = append(v.Notes, fmt.Sprintf("rule %s looked at nothing in this plan", r.Rule))
+		}
+	}
+	return v
+}
+
+func action(p *plan.Plan, address, deposed string) string {
+	for i := range p.Changes {
+		if c := &p.Changes[i]; c.Address == address && c.Deposed == deposed {
+			return c.Label()
+		}
+	}
+	return ""
+}
+
+// scrub removes the plan's secrets from every text of a verdict. It is the one
+// place, so that no engine and no report can forget it (docs/policy.md, rule 4).
+func scrub(v *api.Verdict, p *plan.Plan) {
+	v.Error, v.Hint = p.Redact(v.Error), p.Redact(v.Hint)
+	for i := range v.Notes {
+		v.Notes[i] = p.Redact(v.Notes[i])
+	}
+	for i := range v.Rules {
+		v.Rules[i].Rule = p.Redact(v.Rules[i].Rule)
+	}
+	for i := range v.Findings {
+		f := &v.Findings[i]
+		f.Message, f.Rule, f.Path = p.Redact(f.Message), p.Redact(f.Rule), p.Redact(f.Path)
+		for j := range f.Positions {
+			f.Positions[j] = p.Redact(f.Positions[j])
+		}
+		f.Details, _ = scrubValue(f.Details, p).(map[string]any)
+	}
+	if v.Rules == nil {
+		v.Rules = []api.RuleCount{}
+	}
+	if v.Notes == nil {
+		v.Notes = []string{}
+	}
+}
+
+func scrubValue(v any, p *plan.Plan) any {
+	switch v := v.(type) {
+	case map[string]any:
+		if v == nil {
+			return nil
+		}
+		out := make(map[string]any, len(v))
+		for k, e := range v {
+			out[p.Redact(k)] = scrubValue(e, p)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, e := range v {
+			out[i] = scrubValue(e, p)
+		}
+		return out
+	case string:
+		return p.Redact(v)
+	case nil, bool:
+		return v
+	default: // a number: its text may be a secret
+		if text := fmt.Sprint(v); p.Redact(text) != text {
+			return "(sensitive)"
+		}
+		return v
+	}
+}
+
+// Compose is the outcome of several verdicts: errored blocks whatever its
+// enforcement, a failed advisory policy does not block, and no verdict at all
+// is not a pass (docs/policy.md, rules 1 and 2).
+func Compose(verdicts []api.Verdict) api.Outcome {
+	if len(verdicts) == 0 {
+		return api.Errored
+	}
+	out := api.Passed
+	for _, v := range verdicts {
+		switch {
+		case v.Outcome == api.Failed && v.Enforcement == api.Advisory, v.Outcome == api.Passed:
+		case v.Outcome == api.Failed:
+			if out == api.Passed {
+				out = api.Failed
+			}
+		default:
+			out = api.Errored
+		}
+	}
+	return out
+}
+
+// Short is the first twelve digits of a digest, as people see it.
+func Short(digest string) string {
+	hex := strings.TrimPrefix(digest, "sha256:")
+	return hex[:min(12, len(hex))]
+}
