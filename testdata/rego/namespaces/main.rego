@@ -1,0 +1,4 @@
+package main
+
+# Not asked for, so not judged.
+deny contains "never"

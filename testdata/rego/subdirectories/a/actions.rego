@@ -1,0 +1,3 @@
+package rules.shared
+
+writes := {"create", "update"}

@@ -1,0 +1,3 @@
+package team.a
+
+deny contains "a" if input.resource_changes

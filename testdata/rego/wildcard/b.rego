@@ -1,0 +1,3 @@
+package team.b.c
+
+warn contains "b" if input.resource_changes

@@ -1,0 +1,3 @@
+package team.lib
+
+any_of := 1

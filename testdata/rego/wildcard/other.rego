@@ -1,0 +1,3 @@
+package other
+
+deny contains "never" if input.resource_changes
