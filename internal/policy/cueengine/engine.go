@@ -1,0 +1,63 @@
+// Package cueengine decides what CUE policies say of a plan (seed 003, "Plan
+// policy"): a file unifies with the plan document, and the result must be
+// concrete. It is strict: a value that a policy requires and that is absent,
+// null or unknown until apply is a violation.
+//
+// CUE evaluation cannot be cancelled and has no bound on memory. The package
+// knows nothing of that: whoever judges untrusted policies runs it through
+// package confine.
+package cueengine
+
+import (
+	"github.com/assize-iac/assize/api"
+	"github.com/assize-iac/assize/internal/plan"
+	"github.com/assize-iac/assize/internal/policy"
+)
+
+// Version is that of the CUE evaluator. The same file may be judged
+// differently by another one, so it is pinned exactly and part of a verdict.
+const Version = "v0.17.1"
+
+// An Engine judges plans by CUE policies.
+type Engine struct{}
+
+// New returns an engine.
+func New() Engine { return Engine{} }
+
+// Language is CUE.
+func (Engine) Language() api.Language { return api.CUE }
+
+// Evaluator is CUE's version.
+func (Engine) Evaluator() string { return "cue " + Version }
+
+// Check refuses a policy that cannot be used, before any plan is made (seed
+// 003, "Refusals of the policy itself").
+func (Engine) Check(src policy.Source) error {
+	_, err := load(src)
+	return err
+}
+
+// Judge judges each file of the policy on its own; all of them must hold.
+func (Engine) Judge(src policy.Source, p *plan.Plan) (api.Verdict, error) {
+	rules, err := load(src)
+	if err != nil {
+		return api.Verdict{}, err
+	}
+	doc, err := newDocument(p)
+	if err != nil {
+		return api.Verdict{}, err
+	}
+	v := api.Verdict{}
+	matched := map[int]bool{}
+	for _, r := range rules {
+		o := doc.judge(r)
+		v.Findings = append(v.Findings, doc.findings(r, o)...)
+		v.Notes = append(v.Notes, doc.notes(r, o)...)
+		v.Rules = append(v.Rules, api.RuleCount{Rule: r.name, Matched: len(o.matched)})
+		for i := range o.matched {
+			matched[i] = true
+		}
+	}
+	v.Matched = len(matched)
+	return v, nil
+}
