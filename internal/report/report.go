@@ -1,0 +1,90 @@
+// Package report decides how a result looks: one [api.Check] as text, JSON,
+// Markdown, SARIF, JUnit or GitHub annotations, and one plan as a summary.
+//
+// Every string of a result may have been written by somebody who wants to be
+// believed: an address, a message that quotes a value, a file name. The one
+// idea of this package is that such a string is shown, never interpreted,
+// whatever reads the output (docs/report.md, rules 1 to 4). It must not know
+// of files, terminals, time or how a result came about.
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/assize-iac/assize/api"
+	"github.com/assize-iac/assize/internal/plan"
+	"github.com/assize-iac/assize/internal/report/page"
+	"github.com/assize-iac/assize/internal/report/show"
+)
+
+// Options say what the reader can show. The zero value suits a file.
+type Options struct {
+	Color   bool   // the reader understands SGR escape sequences
+	Width   int    // columns to wrap messages at; 0 does not wrap
+	Version string // of this build, for formats that name the tool
+}
+
+// A Format is one way to write a result. Write returns an error only when the
+// result cannot be written, never because of what it says.
+type Format struct {
+	Name  string
+	Write func(io.Writer, api.Check, Options) error
+}
+
+// Formats lists every format, in the order of the documentation.
+func Formats() []Format {
+	return []Format{
+		{"text", Text},
+		{"json", JSON},
+		{"markdown", Markdown},
+		{"sarif", SARIF},
+		{"junit", JUnit},
+		{"github", GitHub},
+	}
+}
+
+// Show writes the summary of one plan that `assize show` prints (docs/report.md,
+// rules 13 to 15). It is here so that who prints needs to know one package.
+func Show(w io.Writer, p *plan.Plan, o Options) error {
+	return show.Plan(w, p, o.page())
+}
+
+// page leaves out what a page does not need to know.
+func (o Options) page() page.Options { return page.Options{Color: o.Color, Width: o.Width} }
+
+// JSON writes the result as it is: whoever reads it wants every byte of every
+// value, so nothing is shortened or made visible (docs/report.md, rule 7).
+func JSON(w io.Writer, c api.Check, _ Options) error {
+	return writeJSON(w, complete(c))
+}
+
+// complete replaces every nil list by an empty one: a reader may count on a
+// list wherever the type has one.
+func complete(c api.Check) api.Check {
+	c.Findings = append([]api.Finding{}, c.Findings...)
+	c.Plans = append([]api.PlanCheck{}, c.Plans...)
+	c.Policies = append([]api.Verdict{}, c.Policies...)
+	for i := range c.Policies {
+		v := &c.Policies[i]
+		v.Rules = append([]api.RuleCount{}, v.Rules...)
+		v.Notes = append([]string{}, v.Notes...)
+	}
+	return c
+}
+
+// writeJSON writes v indented by two spaces, one value, one newline at the end.
+func writeJSON(w io.Writer, v any) error {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // addresses are full of > and &, and this is no HTML
+	enc.SetIndent("", "  ")
+	// Written at once or not at all: half a document parses as nothing.
+	if err := enc.Encode(v); err != nil {
+		return fmt.Errorf("encoding the report: %w", err)
+	}
+	_, err := w.Write(page.Inert(b.Bytes()))
+	return err
+}
