@@ -1,0 +1,143 @@
+package repo
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/assize-iac/assize/api"
+	"github.com/assize-iac/assize/internal/policy"
+	"github.com/assize-iac/assize/internal/problem"
+)
+
+// ConfigName is the configuration at the root of a checkout.
+const ConfigName = "assize.yaml"
+
+// goType is what the YAML library says of our types, which mean nothing to the
+// author of a file.
+var goType = regexp.MustCompile(` in type \S+`)
+
+// A Config is what assize.yaml says, with the directory it was found in.
+type Config struct {
+	Root     string         `yaml:"-"`
+	Policies []PolicyConfig `yaml:"policies"`
+}
+
+// A PolicyConfig names one policy and the stacks it binds.
+type PolicyConfig struct {
+	Path        string          `yaml:"path"` // relative to the root
+	Enforcement api.Enforcement `yaml:"enforcement"`
+	Stacks      []string        `yaml:"stacks"` // doublestar globs of stack directories; empty means all
+}
+
+// FindConfig reads the assize.yaml that governs dir: the nearest one in dir or
+// above it, within the checkout. ok is false when there is none.
+func FindConfig(dir string) (cfg Config, ok bool, err error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return Config{}, false, problem.New(api.Invalid, "%s has no absolute path: %w", dir, err)
+	}
+	for {
+		data, err := os.ReadFile(filepath.Join(abs, ConfigName))
+		if err == nil {
+			cfg, err := parseConfig(data)
+			cfg.Root = abs
+			return cfg, err == nil, err
+		}
+		// Anything but absence is an error: a configuration that cannot be read
+		// must not count as one that names no policy.
+		if !errors.Is(err, fs.ErrNotExist) {
+			return Config{}, false, unreadable(filepath.Join(abs, ConfigName), err)
+		}
+		parent := filepath.Dir(abs)
+		if _, err := os.Lstat(filepath.Join(abs, ".git")); err == nil || parent == abs {
+			return Config{}, false, nil
+		}
+		abs = parent
+	}
+}
+
+func parseConfig(data []byte) (Config, error) {
+	var cfg Config
+	dec := yaml.NewDecoder(bytes.NewReader(data))
+	dec.KnownFields(true)
+	if err := dec.Decode(&cfg); err != nil && !errors.Is(err, io.EOF) { // an empty file says nothing
+		text := goType.ReplaceAllString(strings.TrimPrefix(err.Error(), "yaml: "), "")
+		return Config{}, problem.New(api.Invalid, "%s: %s", ConfigName, strings.Join(strings.Fields(text), " ")).
+			WithHint("this version knows the key policies, with path, enforcement and stacks")
+	}
+	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return Config{}, problem.New(api.Invalid, "%s: more than one YAML document", ConfigName)
+	}
+	for i := range cfg.Policies {
+		if err := cfg.Policies[i].check(); err != nil {
+			return Config{}, err
+		}
+	}
+	return cfg, nil
+}
+
+func (c *PolicyConfig) check() error {
+	if c.Path == "" {
+		return problem.New(api.Invalid, "%s: a policy has no path", ConfigName)
+	}
+	switch c.Enforcement {
+	case "":
+		c.Enforcement = api.HardMandatory
+	case api.Advisory, api.SoftMandatory, api.HardMandatory:
+	default:
+		return problem.New(api.Invalid, "%s: policy %s: enforcement %q is none of advisory, soft_mandatory, hard_mandatory",
+			ConfigName, c.Path, c.Enforcement)
+	}
+	for _, glob := range c.Stacks {
+		if !doublestar.ValidatePattern(glob) {
+			return problem.New(api.Invalid, "%s: policy %s: stacks: %q is no valid pattern", ConfigName, c.Path, glob)
+		}
+	}
+	return nil
+}
+
+// PoliciesFor reads the policies that bind the stack in dir.
+func (c Config) PoliciesFor(dir string) ([]policy.Source, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, problem.New(api.Invalid, "%s has no absolute path: %w", dir, err)
+	}
+	stack, err := filepath.Rel(c.Root, abs)
+	if err != nil {
+		return nil, problem.New(api.Invalid, "%s is not below %s: %w", dir, c.Root, err)
+	}
+	var sources []policy.Source
+	for _, p := range c.Policies {
+		if !p.binds(filepath.ToSlash(stack)) {
+			continue
+		}
+		src, err := ReadPolicy(c.Root, p.Path)
+		if err != nil {
+			return nil, err
+		}
+		src.Enforcement = p.Enforcement
+		sources = append(sources, src)
+	}
+	return sources, nil
+}
+
+func (c PolicyConfig) binds(stack string) bool {
+	if len(c.Stacks) == 0 {
+		return true
+	}
+	for _, glob := range c.Stacks {
+		if doublestar.MatchUnvalidated(glob, stack) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,209 @@
+// Package repo reads a checkout: the policies and the configuration in it. It
+// knows files, names and positions; what a policy means is for the engines.
+package repo
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/assize-iac/assize/api"
+	"github.com/assize-iac/assize/internal/policy"
+	"github.com/assize-iac/assize/internal/problem"
+)
+
+// Bounds of what is read as one policy: more is a mistake, such as naming the
+// root of a checkout.
+const (
+	maxPolicyFiles = 5_000
+	maxPolicyBytes = 64 << 20
+)
+
+// languages maps a file's extension to the language it is written in.
+var languages = map[string]api.Language{
+	".json": api.Rules, ".yaml": api.Rules, ".yml": api.Rules,
+	".rego": api.Rego,
+	".cue":  api.CUE,
+}
+
+// ReadPolicy reads the policy at path, a file or a directory; its language
+// follows from what it holds. A relative path is resolved in dir, and the
+// policy keeps the name it was given (seed 003, "Refusals of the policy
+// itself").
+func ReadPolicy(dir, path string) (policy.Source, error) {
+	return ReadPolicyAs(dir, path, "")
+}
+
+// ReadPolicyAs is ReadPolicy for a path whose language was said; other files
+// of a directory are left out.
+func ReadPolicyAs(dir, path string, lang api.Language) (policy.Source, error) {
+	if path == "" {
+		return policy.Source{}, problem.New(api.Invalid, "a policy has an empty path").
+			WithHint("name a policy file or directory; is a variable of the command line empty?")
+	}
+	full := resolve(dir, path)
+	info, err := os.Stat(full)
+	if err != nil {
+		return policy.Source{}, unreadable(path, err)
+	}
+	src := policy.Source{Path: path, Language: lang}
+	if !info.IsDir() {
+		return readFilePolicy(src, full)
+	}
+	return readDirPolicy(src, full)
+}
+
+func readFilePolicy(src policy.Source, full string) (policy.Source, error) {
+	lang := languages[strings.ToLower(filepath.Ext(full))]
+	if src.Language == "" {
+		src.Language = lang
+	}
+	if src.Language == "" {
+		return policy.Source{}, problem.New(api.Invalid, "policy %s: its name does not say the language", src.Path).
+			WithHint("policies end in .json, .yaml or .yml (rules), .rego, or .cue")
+	}
+	if lang != src.Language {
+		return policy.Source{}, problem.New(api.Invalid, "policy %s is no %s policy by its name", src.Path, src.Language).
+			WithHint("policies end in .json, .yaml or .yml (rules), .rego, or .cue")
+	}
+	data, err := os.ReadFile(full)
+	if err != nil {
+		return policy.Source{}, unreadable(src.Path, err)
+	}
+	src.Files = []policy.File{{Name: filepath.Base(full), Data: data}}
+	return src, nil
+}
+
+// readDirPolicy takes every file of the policy's language below root. Without
+// a language, files of two languages are refused rather than one of them
+// silently left out.
+func readDirPolicy(src policy.Source, root string) (policy.Source, error) {
+	names, err := regularFiles(root)
+	if err != nil {
+		return policy.Source{}, unreadable(src.Path, err)
+	}
+	if src.Language == "" {
+		if src.Language, err = languageOf(src.Path, names); err != nil {
+			return policy.Source{}, err
+		}
+	}
+	names = slices.DeleteFunc(names, func(name string) bool {
+		return languages[strings.ToLower(filepath.Ext(name))] != src.Language
+	})
+	if len(names) == 0 {
+		return policy.Source{}, problem.New(api.NotFound, "policy %s holds no %s file", src.Path, src.Language).
+			WithHint("a directory without a policy judges nothing; check the path")
+	}
+	src.Files, err = readFiles(src.Path, root, names)
+	return src, err
+}
+
+func languageOf(path string, names []string) (api.Language, error) {
+	var found []string
+	for _, name := range names {
+		if lang := languages[strings.ToLower(filepath.Ext(name))]; lang != "" && !slices.Contains(found, string(lang)) {
+			found = append(found, string(lang))
+		}
+	}
+	switch len(found) {
+	case 1:
+		return api.Language(found[0]), nil
+	case 0:
+		return "", problem.New(api.NotFound, "policy %s holds no policy", path).
+			WithHint("policies end in .json, .yaml or .yml (rules), .rego, or .cue")
+	}
+	return "", problem.New(api.Invalid, "policy %s holds policies in several languages (%s)", path, strings.Join(found, ", ")).
+		WithHint("name the files, or use --rules, --rego and --cue to say which of them to read")
+}
+
+// ReadData reads documents for Rego policies: one file, or every JSON and YAML
+// file below a directory.
+func ReadData(dir, path string) ([]policy.File, error) {
+	full := resolve(dir, path)
+	info, err := os.Stat(full)
+	if err != nil {
+		return nil, unreadable(path, err)
+	}
+	if !info.IsDir() {
+		return readFiles(path, filepath.Dir(full), []string{filepath.Base(full)})
+	}
+	names, err := regularFiles(full)
+	if err != nil {
+		return nil, unreadable(path, err)
+	}
+	names = slices.DeleteFunc(names, func(name string) bool {
+		return languages[strings.ToLower(filepath.Ext(name))] != api.Rules
+	})
+	return readFiles(path, full, names)
+}
+
+// regularFiles lists the files below root by slash-separated relative name,
+// sorted, without hidden ones.
+func regularFiles(root string) ([]string, error) {
+	var names []string
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if path != root && strings.HasPrefix(d.Name(), ".") {
+			if d.IsDir() {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if d.IsDir() {
+			return nil
+		}
+		rel, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		names = append(names, filepath.ToSlash(rel))
+		return nil
+	})
+	slices.Sort(names)
+	return names, err
+}
+
+func readFiles(path, root string, names []string) ([]policy.File, error) {
+	if len(names) > maxPolicyFiles {
+		return nil, problem.New(api.TooLarge, "%s holds %d files, at most %d are read", path, len(names), maxPolicyFiles)
+	}
+	files := make([]policy.File, 0, len(names))
+	total := 0
+	for _, name := range names {
+		data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
+		if err != nil {
+			return nil, unreadable(filepath.Join(path, name), err)
+		}
+		if total += len(data); total > maxPolicyBytes {
+			return nil, problem.New(api.TooLarge, "%s holds more than %d MiB of policy", path, maxPolicyBytes>>20)
+		}
+		files = append(files, policy.File{Name: name, Data: data})
+	}
+	return files, nil
+}
+
+func resolve(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}
+
+// unreadable names the file as the user did; the system's error repeats a path
+// of its own.
+func unreadable(path string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return problem.New(api.NotFound, "%s does not exist", path).
+			WithHint("check the path; relative paths start in the current directory, or in the one that -C names")
+	}
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err
+	}
+	return problem.New(api.Invalid, "%s cannot be read: %w", path, err)
+}

@@ -1,0 +1,161 @@
+package repo_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/assize-iac/assize/api"
+	"github.com/assize-iac/assize/internal/policy"
+	"github.com/assize-iac/assize/internal/problem"
+	"github.com/assize-iac/assize/internal/repo"
+)
+
+// tree writes files, by slash-separated name, below a new directory.
+func tree(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, data := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(data), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func names(src policy.Source) []string {
+	var out []string
+	for _, f := range src.Files {
+		out = append(out, f.Name)
+	}
+	return out
+}
+
+func TestReadPolicy(t *testing.T) {
+	t.Parallel()
+	dir := tree(t, map[string]string{
+		"rules.json": "[]", "limit.cue": "x: 1",
+		"rego/b.rego": "", "rego/sub/a.rego": "", "rego/README.md": "", "rego/.hidden.rego": "",
+		"mixed/a.rego": "", "mixed/b.json": "", "none/README.md": "",
+	})
+	tests := map[string]struct {
+		path  string
+		as    api.Language
+		lang  api.Language
+		files []string
+		fails string
+	}{
+		"rules":                 {path: "rules.json", lang: api.Rules, files: []string{"rules.json"}},
+		"cue":                   {path: "limit.cue", lang: api.CUE, files: []string{"limit.cue"}},
+		"rego, nested, sorted":  {path: "rego", lang: api.Rego, files: []string{"b.rego", "sub/a.rego"}},
+		"mixed, language said":  {path: "mixed", as: api.Rego, lang: api.Rego, files: []string{"a.rego"}},
+		"mixed":                 {path: "mixed", fails: "several languages (rego, rules)"},
+		"holds none":            {path: "none", fails: "holds no policy"},
+		"holds none of those":   {path: "rego", as: api.CUE, fails: "holds no cue file"},
+		"missing":               {path: "gone.cue", fails: "gone.cue does not exist"},
+		"empty":                 {path: "", fails: "empty path"},
+		"unknown extension":     {path: "none/README.md", fails: "does not say the language"},
+		"extension of another":  {path: "rules.json", as: api.CUE, fails: "is no cue policy"},
+		"a file as a directory": {path: "rules.json/x.cue", fails: "rules.json/x.cue cannot be read"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			src, err := repo.ReadPolicyAs(dir, tt.path, tt.as)
+			if tt.fails != "" {
+				if err == nil || !strings.Contains(err.Error(), tt.fails) || problem.Code(err) == api.Internal {
+					t.Fatalf("error %v, want one that says %q", err, tt.fails)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if src.Language != tt.lang || src.Path != tt.path {
+				t.Errorf("%s %s, want %s %s", src.Language, src.Path, tt.lang, tt.path)
+			}
+			if diff := cmp.Diff(tt.files, names(src)); diff != "" {
+				t.Errorf("files (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestConfig(t *testing.T) {
+	t.Parallel()
+	const good = `
+policies:
+  - path: policy/all.json
+  - path: policy/prod.cue
+    enforcement: advisory
+    stacks: ["infra/prod/**"]
+`
+	dir := tree(t, map[string]string{
+		"assize.yaml": good, "policy/all.json": "[]", "policy/prod.cue": "x: 1",
+		"infra/prod/net/main.tf": "", "infra/dev/main.tf": "",
+	})
+	for stack, want := range map[string][]string{
+		".":              {"policy/all.json hard_mandatory"},
+		"infra/dev":      {"policy/all.json hard_mandatory"},
+		"infra/prod":     {"policy/all.json hard_mandatory", "policy/prod.cue advisory"},
+		"infra/prod/net": {"policy/all.json hard_mandatory", "policy/prod.cue advisory"},
+	} {
+		cfg, ok, err := repo.FindConfig(filepath.Join(dir, stack))
+		if err != nil || !ok {
+			t.Fatalf("%s: %v, %v", stack, ok, err)
+		}
+		sources, err := cfg.PoliciesFor(filepath.Join(dir, stack))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, s := range sources {
+			got = append(got, s.Path+" "+string(s.Enforcement))
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", stack, diff)
+		}
+	}
+}
+
+// TestConfigFailsClosed: a configuration that cannot be understood must not
+// count as one that names no policy.
+func TestConfigFailsClosed(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ text, want string }{
+		"unknown key":         {"polices: []", "polices"},
+		"unknown field":       {"policies: [{path: a.json, enforce: hard}]", "enforce"},
+		"duplicate key":       {"policies: []\npolicies: []", "policies"},
+		"no path":             {"policies: [{enforcement: advisory}]", "no path"},
+		"unknown enforcement": {"policies: [{path: a.json, enforcement: mandatory}]", `"mandatory"`},
+		"bad pattern":         {"policies: [{path: a.json, stacks: ['[']}]", "no valid pattern"},
+		"not YAML":            {"policies: [", "assize.yaml"},
+	} {
+		dir := tree(t, map[string]string{"assize.yaml": tt.text})
+		_, ok, err := repo.FindConfig(dir)
+		if err == nil || ok || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, %v; want an error that says %s", name, ok, err, tt.want)
+		}
+	}
+	dir := tree(t, map[string]string{"assize.yaml/x": ""}) // a directory of that name
+	if _, ok, err := repo.FindConfig(dir); err == nil || ok {
+		t.Errorf("an assize.yaml that cannot be read counts as none")
+	}
+}
+
+// TestConfigStopsAtCheckout: what lies above the checkout does not govern it.
+func TestConfigStopsAtCheckout(t *testing.T) {
+	t.Parallel()
+	dir := tree(t, map[string]string{"assize.yaml": "policies: []", "repo/.git/HEAD": "", "repo/a/main.tf": ""})
+	_, ok, err := repo.FindConfig(filepath.Join(dir, "repo", "a"))
+	if err != nil || ok {
+		t.Errorf("found %v, %v; want none", ok, err)
+	}
+}
