@@ -1,0 +1,50 @@
+package api
+
+// WarrantFormat is the version of [Warrant] that this build writes.
+const WarrantFormat = 1
+
+// A Warrant binds one exact plan to the policies that judged it and to
+// everything it was made from. An apply needs one, and is refused when
+// anything in Binding has moved. It is written beside the plan file.
+//
+// It is sealed, not signed: Seal detects damage and careless edits. Whoever can
+// write the directory can write a new warrant (docs/warrant.md).
+type Warrant struct {
+	Format   int       `json:"format"`
+	Created  string    `json:"created"` // RFC 3339, UTC
+	Binding  Binding   `json:"binding"`
+	Verdicts []Verdict `json:"verdicts"`
+	Summary  Summary   `json:"summary"`
+	Seal     string    `json:"seal"` // digest of the RFC 8785 form of the rest
+}
+
+// A Binding is what a plan was made from. Every digest is "sha256:" and 64
+// hexadecimal digits.
+type Binding struct {
+	Plan          string   `json:"plan"`     // digest of the plan file
+	Document      string   `json:"document"` // digest of the plan's JSON, as the tool shows it
+	Configuration string   `json:"configuration"`
+	LockFile      string   `json:"lock_file"` // "" when there is none
+	Variables     string   `json:"variables"` // salted, because a variable may be a short secret
+	Salt          string   `json:"salt"`
+	VarFiles      []string `json:"var_files"` // relative to the stack's directory
+	Tool          Tool     `json:"tool"`
+	State         State    `json:"state"`
+	Workspace     string   `json:"workspace"` // the tool's own, "default" unless chosen
+	Flags         []string `json:"flags"`     // -destroy, -target=..., as given to the tool; variables left out
+	Commit        string   `json:"commit"`    // of the checkout, "" outside one; shown, not compared
+}
+
+// A Tool is the exact program that made a plan.
+type Tool struct {
+	Name    string `json:"name"` // tofu or terraform
+	Version string `json:"version"`
+	Digest  string `json:"digest"` // of the binary
+}
+
+// State identifies the state a plan was made from. An empty Lineage means
+// there was none yet.
+type State struct {
+	Lineage string `json:"lineage"`
+	Serial  int64  `json:"serial"`
+}

@@ -1,0 +1,120 @@
+package gate
+
+import (
+	"fmt"
+
+	"github.com/assize-iac/assize/api"
+	"github.com/assize-iac/assize/internal/policy"
+)
+
+// Compare lists everything that a plan was made from and that has moved since.
+// It leaves out Document, which is known only once the plan may be shown, and
+// what is not compared at all: the commit, and the words the caller chose.
+func Compare(was, now api.Binding) []api.Refusal {
+	refusals := append(Still(was, now), Configuration(was, now)...)
+	if now.Tool.Name == was.Tool.Name && moved(was.Tool.Version, now.Tool.Version) {
+		refusals = append(refusals, refusal("tool",
+			fmt.Sprintf("the plan was made with %s %s, this is %s", was.Tool.Name, was.Tool.Version, orNone(now.Tool.Version)), planAgain))
+	}
+	return append(refusals, compareState(was.State, now.State)...)
+}
+
+// Configuration is the part of [Compare] that holds only after init, which
+// finds the local modules.
+func Configuration(was, now api.Binding) []api.Refusal {
+	if !moved(was.Configuration, now.Configuration) {
+		return nil
+	}
+	return []api.Refusal{refusal("configuration", "the configuration has changed since the plan was made", planAgain)}
+}
+
+// Still is the part of [Compare] that needs no run of the tool: what stands in
+// files and in the environment.
+func Still(was, now api.Binding) []api.Refusal {
+	var refusals []api.Refusal
+	add := func(what, message, hint string) { refusals = append(refusals, refusal(what, message, hint)) }
+	if moved(was.Plan, now.Plan) {
+		add("plan", "the plan file is not the one that was judged", planAgain)
+	}
+	refusals = append(refusals, compareTool(was.Tool, now.Tool)...)
+	if was.LockFile != now.LockFile {
+		add("lock_file", "the lock file .terraform.lock.hcl "+change(was.LockFile, now.LockFile)+" since the plan was made", planAgain)
+	}
+	if moved(was.Variables, now.Variables) {
+		add("variables", "the variables have changed since the plan was made (in their files, or TF_VAR_* in the environment)", planAgain)
+	}
+	if moved(was.Workspace, now.Workspace) {
+		add("workspace", fmt.Sprintf("the workspace is %q, and the plan was made in %q", now.Workspace, was.Workspace),
+			fmt.Sprintf("select the workspace %s (TF_WORKSPACE=%s), or run assize plan", was.Workspace, was.Workspace))
+	}
+	return refusals
+}
+
+// Unsafe reports whether one of the refusals is about something without which
+// the tool must not even be started: it would be another program, install
+// other providers, or create another workspace (docs/warrant.md, rule 4).
+func Unsafe(refusals []api.Refusal) bool {
+	for _, r := range refusals {
+		switch r.What {
+		case "warrant", "plan", "tool", "lock_file", "workspace":
+			return true
+		}
+	}
+	return false
+}
+
+// compareTool says one thing: of another program, that its version differs as
+// well is no news.
+func compareTool(was, now api.Tool) []api.Refusal {
+	switch {
+	case moved(was.Name, now.Name):
+		return []api.Refusal{refusal("tool",
+			fmt.Sprintf("the plan was made with %s %s, this is %s", was.Name, was.Version, orNone(now.Name)),
+			fmt.Sprintf("set ASSIZE_TOOL=%s, or run assize plan", was.Name))}
+	case moved(was.Digest, now.Digest):
+		return []api.Refusal{refusal("tool",
+			fmt.Sprintf("%s is another program than the one that made the plan (sha256:%s, now sha256:%s)",
+				was.Name, policy.Short(was.Digest), policy.Short(now.Digest)), planAgain)}
+	}
+	return nil
+}
+
+// compareState knows that a lineage is whatever somebody wrote into a state, so
+// it is quoted.
+func compareState(was, now api.State) []api.Refusal {
+	const what = "state"
+	switch {
+	case was == now:
+		return nil
+	case was.Lineage == "":
+		return []api.Refusal{refusal(what, "there is a state now; when the plan was made there was none", planAgain)}
+	case now.Lineage == "":
+		return []api.Refusal{refusal(what, "the state that the plan was made from is gone", planAgain)}
+	case was.Lineage != now.Lineage:
+		return []api.Refusal{refusal(what, fmt.Sprintf("the state is another one: lineage %q, now %q", was.Lineage, now.Lineage), planAgain)}
+	case was.Serial > now.Serial:
+		return []api.Refusal{refusal(what, fmt.Sprintf("the state has gone back: serial %d, now %d", was.Serial, now.Serial), planAgain)}
+	}
+	return []api.Refusal{refusal(what, fmt.Sprintf("the state has moved on: serial %d, now %d", was.Serial, now.Serial), planAgain)}
+}
+
+// moved compares what every plan has: where either side is unknown, it counts
+// as moved.
+func moved(was, now string) bool { return was == "" || now == "" || was != now }
+
+func change(was, now string) string {
+	switch {
+	case was == "":
+		return "has come into being"
+	case now == "":
+		return "has gone"
+	}
+	return "has changed"
+}
+
+func orNone(text string) string {
+	if text == "" {
+		return "none"
+	}
+	return text
+}
