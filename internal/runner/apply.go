@@ -1,0 +1,99 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/assize-iac/assize/api"
+	"github.com/assize-iac/assize/internal/plan"
+	"github.com/assize-iac/assize/internal/problem"
+	"github.com/assize-iac/assize/internal/tofu"
+)
+
+// afterwards is how long reading the state may take when an apply was
+// interrupted: the user wants to get away, and wants to know what is left.
+const afterwards = 30 * time.Second
+
+// Prepare makes the directory ready for an apply: modules and providers as the
+// lock file has them, and no others.
+func (s *Stack) Prepare(ctx context.Context) error {
+	s.step("initialising")
+	return s.Session.InitLocked(ctx)
+}
+
+// Read shows the saved plan with the flags its warrant names.
+func (s *Stack) Read(ctx context.Context, v *Saved, b api.Binding) (*plan.Plan, error) {
+	flags, err := FlagsOf(b)
+	if err != nil {
+		return nil, err
+	}
+	return s.show(ctx, v.copy, flags)
+}
+
+// Apply consumes the saved plan and applies it; was is the state it was made
+// from. The caller has decided that it may. The state it returns is nil when
+// it is not known; the error says what is known of an apply that did not end
+// well.
+func (s *Stack) Apply(ctx context.Context, v *Saved, was api.State) (*api.State, error) {
+	if ctx.Err() != nil {
+		return nil, &problem.Error{Code: api.Unavailable, Message: "interrupted; nothing was applied", Cause: tofu.ErrInterrupted}
+	}
+	if err := v.Claim(); err != nil {
+		return nil, err
+	}
+	s.step("applying")
+	err := s.Session.Apply(ctx, v.copy)
+	after, stateErr := s.stateAfter(ctx)
+	if err != nil {
+		return after, ended(err, was, after)
+	}
+	if stateErr != nil {
+		return nil, nil // it was applied; that the new serial is not known changes nothing
+	}
+	return after, nil
+}
+
+// stateAfter reads the state even when the apply was interrupted.
+func (s *Stack) stateAfter(ctx context.Context) (*api.State, error) {
+	s.step("reading the state")
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), afterwards)
+	defer cancel()
+	session := s.Session
+	session.Force = nil // a user who insisted has already had that
+	state, err := session.State(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &state, nil
+}
+
+// ended says what is known. It never says that nothing was done, for the tool
+// may have changed something before it could write it down.
+func ended(err error, was api.State, after *api.State) error {
+	known := "the state cannot be read, so it is not known what was applied"
+	switch {
+	case after == nil:
+	case *after == was && errors.Is(err, tofu.ErrKilled):
+		known = "the state has not moved, but the tool may have changed something that the state does not show"
+	case *after == was:
+		known = "the state has not moved" + serial(was)
+	case was.Lineage == "":
+		known = fmt.Sprintf("there is a state now, with serial %d: part of the plan has been applied", after.Serial)
+	case after.Lineage == "":
+		known = "the state is gone"
+	default:
+		known = fmt.Sprintf("the state has moved from serial %d to %d: part of the plan has been applied", was.Serial, after.Serial)
+	}
+	return problem.New(api.Unavailable, "%w; %s", err, known).
+		WithHint("assize plan shows what is left to do; the saved plan has been used up")
+}
+
+// serial is left out where there is none, so that 0 is not taken for one.
+func serial(s api.State) string {
+	if s.Lineage == "" {
+		return ": there is still none"
+	}
+	return fmt.Sprintf(" (serial %d)", s.Serial)
+}

@@ -1,0 +1,197 @@
+package runner
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/assize-iac/assize/api"
+	"github.com/assize-iac/assize/internal/problem"
+)
+
+// lockFileName is the dependency lock file of both tools.
+const lockFileName = ".terraform.lock.hcl"
+
+// configurationSuffixes are those of the files the tools read; Terraform does
+// not know the last two, and a digest over more than is read is only stricter.
+var configurationSuffixes = []string{".tf", ".tf.json", ".tofu", ".tofu.json"}
+
+// configuration is the digest of every configuration file in the stack's
+// directory and in the local modules it calls, by relative name and content.
+// Modules from elsewhere are pinned by their versions and are in the plan file.
+func (s *Stack) configuration() (string, error) {
+	dirs, err := s.localModules()
+	if err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	fmt.Fprintln(h, "assize.configuration/v1")
+	for _, dir := range dirs {
+		names, err := s.list(dir, isConfiguration)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(h, "%q %d\n", dir, len(names))
+		for _, name := range names {
+			if err := s.add(h, filepath.Join(dir, name)); err != nil {
+				return "", err
+			}
+		}
+	}
+	return sum(h), nil
+}
+
+// isConfiguration is the tools' own notion of it: hidden files and those that
+// editors leave behind are not read.
+func isConfiguration(name string) bool {
+	if strings.HasPrefix(name, ".") || strings.HasSuffix(name, "~") || strings.HasPrefix(name, "#") && strings.HasSuffix(name, "#") {
+		return false
+	}
+	return slices.ContainsFunc(configurationSuffixes, func(suffix string) bool { return strings.HasSuffix(name, suffix) })
+}
+
+// localModules lists the stack's directory and those of its local modules,
+// relative to the stack, as the tool's own record has them since init.
+func (s *Stack) localModules() ([]string, error) {
+	dirs := []string{"."}
+	data, err := os.ReadFile(filepath.Join(s.Session.DataDir(), "modules", "modules.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return dirs, nil
+	}
+	var record struct {
+		Modules []struct{ Dir string }
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &record)
+	}
+	if err != nil {
+		return nil, problem.New(api.Unavailable, "the record of modules cannot be read: %w", err).WithHint("%s init", s.Session.Tool.Name)
+	}
+	for _, m := range record.Modules {
+		dir := filepath.Clean(m.Dir)
+		if downloaded, err := filepath.Rel(s.Session.DataDir(), s.resolve(dir)); err == nil && filepath.IsLocal(downloaded) {
+			continue
+		}
+		if !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	slices.Sort(dirs)
+	return dirs, nil
+}
+
+// variables is the digest of everything a variable's value comes from but the
+// command line, which the plan file holds. It is salted: a variable may be a
+// short secret, and equal digests in two warrants would say that it is unchanged.
+func (s *Stack) variables(salt string, files []string) (string, error) {
+	auto, err := s.list(".", isVariables)
+	if err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	fmt.Fprintf(h, "assize.variables/v1\n%q\n", salt)
+	for _, group := range [][]string{auto, files} {
+		fmt.Fprintf(h, "%d\n", len(group))
+		for _, name := range group {
+			if err := s.add(h, name); err != nil {
+				return "", err
+			}
+		}
+	}
+	vars := s.Session.Tool.Variables()
+	for _, name := range slices.Sorted(maps.Keys(vars)) {
+		fmt.Fprintf(h, "%q=%q\n", name, vars[name])
+	}
+	return sum(h), nil
+}
+
+// isVariables tells the files that both tools read without being told to.
+func isVariables(name string) bool {
+	return name == "terraform.tfvars" || name == "terraform.tfvars.json" ||
+		strings.HasSuffix(name, ".auto.tfvars") || strings.HasSuffix(name, ".auto.tfvars.json")
+}
+
+// lockFile is the digest of the lock file, "" where there is none.
+func (s *Stack) lockFile() (string, error) {
+	path := s.resolve(lockFileName)
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	return fileDigest(path)
+}
+
+// list names the files in a directory of the stack that match, sorted.
+// Directories are none, whatever they are called.
+func (s *Stack) list(dir string, match func(name string) bool) ([]string, error) {
+	entries, err := os.ReadDir(s.resolve(dir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, unreadable(dir, err)
+	}
+	var names []string
+	for _, e := range entries {
+		if match(e.Name()) && !e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}
+
+// add writes a file into a digest, its length before its content, so that no
+// two lists of files write the same bytes. A symbolic link counts as what it
+// leads to; one that leads nowhere, and a file that is not there, is told apart
+// from an empty file.
+func (s *Stack) add(h hash.Hash, name string) error {
+	data, err := os.ReadFile(s.resolve(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		fmt.Fprintf(h, "%q absent\n", filepath.ToSlash(name))
+		return nil
+	}
+	if err != nil {
+		return unreadable(name, err)
+	}
+	fmt.Fprintf(h, "%q %d\n", filepath.ToSlash(name), len(data))
+	h.Write(data)
+	return nil
+}
+
+// resolve is how the tool would find a name: it works in the stack's directory.
+func (s *Stack) resolve(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(s.Session.Dir, name)
+}
+
+// fileDigest is what sha256sum prints for the file.
+func fileDigest(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", unreadable(path, err)
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", unreadable(path, err)
+	}
+	return sum(h), nil
+}
+
+func sum(h hash.Hash) string { return "sha256:" + hex.EncodeToString(h.Sum(nil)) }
+
+func unreadable(name string, err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err // its path is not the one the user knows
+	}
+	return problem.New(api.Unavailable, "%s cannot be read: %w", name, err)
+}

@@ -1,0 +1,152 @@
+// Package runner makes and applies plans of one stack: it drives the tool
+// through init, plan, show and apply, observes everything a plan is made from,
+// and keeps saved plans private. It must not know of policies or of the gate:
+// what it made is judged by its caller, and nothing here decides whether an
+// apply may start (docs/warrant.md).
+package runner
+
+import (
+	"context"
+	"crypto/rand"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/assize-iac/assize/api"
+	"github.com/assize-iac/assize/internal/plan"
+	"github.com/assize-iac/assize/internal/problem"
+	"github.com/assize-iac/assize/internal/tofu"
+)
+
+// A Stack is one directory of configuration and the tool that works in it.
+type Stack struct {
+	Session tofu.Session
+	Step    func(doing string) // told what is being done, for a progress line; may be nil
+}
+
+// Options say what to plan.
+type Options struct {
+	Flags plan.Flags
+	Vars  []string // -var=... and -var-file=..., in the order of the command line, for the last one counts
+}
+
+// A Planned is a plan in a private directory, with what it was made from. It
+// is gone after Close unless it was saved.
+type Planned struct {
+	Plan    *plan.Plan
+	Binding api.Binding
+	Changes bool // the tool says that there is something to do
+
+	file    string
+	private *private
+}
+
+// Close removes the plan from the private directory.
+func (p *Planned) Close() { p.private.close() }
+
+// Plan makes a plan. What it was made from is observed before the tool reads
+// it and again afterwards: a plan of a moving target is refused, because no
+// digest would be that of what the tool has read (docs/warrant.md, rule 3).
+func (s *Stack) Plan(ctx context.Context, o Options) (_ *Planned, err error) {
+	p := &Planned{}
+	if p.private, err = newPrivate(s.Session.Dir); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil { // whichever way it went wrong, no working copy stays
+			p.Close()
+		}
+	}()
+	s.step("initialising")
+	if err := s.Session.Init(ctx); err != nil {
+		return nil, err
+	}
+	s.step("reading the state")
+	if p.Binding, err = s.Observe(ctx, s.origin(o)); err != nil {
+		return nil, err
+	}
+	p.file = filepath.Join(p.private.path, "plan.tfplan")
+	s.step("planning")
+	if p.Changes, err = s.Session.Plan(ctx, p.file, append(arguments(o.Flags), o.Vars...)); err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(p.file, 0o600); err != nil {
+		return nil, problem.New(api.Internal, "%s saved no plan: %w", s.Session.Tool.Name, err)
+	}
+	return p, s.complete(ctx, p, o.Flags)
+}
+
+// complete reads the plan back, and what it was made from once more.
+func (s *Stack) complete(ctx context.Context, p *Planned, flags plan.Flags) error {
+	var err error
+	if p.Binding.Plan, err = fileDigest(p.file); err != nil {
+		return err
+	}
+	if p.Plan, err = s.show(ctx, p.file, flags); err != nil {
+		return err
+	}
+	p.Binding.Document = p.Plan.Digest
+	now, err := s.Still(p.Binding)
+	if err != nil {
+		return err
+	}
+	return settled(p.Binding, now)
+}
+
+// show reads a plan file as the tool shows it. The flags are the caller's
+// word, for not every tool writes them into the plan.
+func (s *Stack) show(ctx context.Context, file string, flags plan.Flags) (*plan.Plan, error) {
+	s.step("reading the plan")
+	raw, err := s.Session.Show(ctx, file)
+	if err != nil {
+		return nil, err
+	}
+	p, err := plan.Decode(raw)
+	if err != nil {
+		return nil, err
+	}
+	p.Flags = flags
+	return p, nil
+}
+
+// origin is what the caller chose: it identifies what [Stack.Observe] looks at.
+func (s *Stack) origin(o Options) api.Binding {
+	b := api.Binding{Salt: rand.Text(), VarFiles: []string{}, Flags: arguments(o.Flags)}
+	for _, arg := range o.Vars {
+		file, ok := strings.CutPrefix(arg, "-var-file=")
+		if !ok {
+			continue
+		}
+		// Relative where it can be, so that the warrant holds in another checkout.
+		if filepath.IsAbs(file) {
+			if rel, err := filepath.Rel(s.Session.Dir, file); err == nil {
+				file = rel
+			}
+		}
+		b.VarFiles = append(b.VarFiles, filepath.ToSlash(file))
+	}
+	return b
+}
+
+// settled refuses a plan that something changed under.
+func settled(before, after api.Binding) error {
+	for _, c := range []struct{ what, before, after string }{
+		{"the configuration", before.Configuration, after.Configuration},
+		{"the lock file", before.LockFile, after.LockFile},
+		{"a variable file", before.Variables, after.Variables},
+		{"the workspace", before.Workspace, after.Workspace},
+		{"the tool", before.Tool.Digest, after.Tool.Digest},
+	} {
+		if c.before != c.after {
+			return problem.New(api.Stale, "%s changed while the plan was being made", c.what).WithHint("assize plan, once nothing else writes here")
+		}
+	}
+	return nil
+}
+
+// step tells the progress line, where there is one.
+func (s *Stack) step(doing string) {
+	if s.Step != nil {
+		s.Step(doing)
+	}
+}

@@ -1,0 +1,196 @@
+package runner
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/assize-iac/assize/api"
+	"github.com/assize-iac/assize/internal/problem"
+)
+
+// warrantMax bounds what is read as a warrant.
+const warrantMax = 64 << 20
+
+// DefaultFile is where a plan is saved when nothing else is said.
+const DefaultFile = dirName + "/plan.tfplan"
+
+// Files are the two files of a saved plan; file is relative to the stack, "" for the
+// default.
+func (s *Stack) Files(file string) (plan, warrant string) {
+	if plan = s.resolve(filepath.FromSlash(DefaultFile)); file == "" || s.resolve(file) == plan {
+		return plan, filepath.Join(filepath.Dir(plan), "plan.warrant.json")
+	}
+	plan = s.resolve(file)
+	return plan, plan + ".warrant.json"
+}
+
+// Void removes the plan that was saved in file before, and reports whether
+// there was one. A new plan voids the old one whatever becomes of it, so that
+// a refused plan leaves nothing that could be applied by accident
+// (docs/warrant.md, rule 6). A file that no warrant vouches for is somebody
+// else's and is left alone.
+func (s *Stack) Void(file string) (bool, error) {
+	if err := refuseLink(s.resolve(dirName)); err != nil {
+		return false, err
+	}
+	plan, warrant := s.Files(file)
+	_, err := os.Lstat(plan)
+	hasPlan := err == nil
+	_, err = os.Lstat(warrant)
+	hasWarrant := err == nil
+	if hasPlan && !hasWarrant && filepath.Dir(plan) != s.resolve(dirName) {
+		return false, problem.New(api.Conflict, "%s exists and is no plan that assize has saved", plan).
+			WithHint("name another file with --out, or remove it")
+	}
+	for _, path := range []string{warrant, plan} { // the warrant first: without it the plan is nothing
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return false, unwritable(path, err)
+		}
+	}
+	return hasPlan && hasWarrant, nil
+}
+
+// Save puts a plan and its warrant in place, the warrant last, for it is what
+// makes the plan one that can be applied.
+func (s *Stack) Save(p *Planned, file string, warrant []byte) error {
+	planPath, warrantPath := s.Files(file)
+	f, err := os.Open(p.file)
+	if err != nil {
+		return unreadable(p.file, err)
+	}
+	defer f.Close()
+	if err := place(f, planPath); err != nil {
+		return err
+	}
+	return place(bytes.NewReader(warrant), warrantPath)
+}
+
+// place writes a file for its owner alone, completely or not at all. It does
+// not follow a link at path.
+func place(r io.Reader, path string) error {
+	tmp, err := os.CreateTemp(filepath.Dir(path), temporaryPrefix) // 0600
+	if err != nil {
+		return unwritable(path, err)
+	}
+	_, err = io.Copy(tmp, r)
+	err = errors.Join(err, tmp.Sync(), tmp.Close())
+	if err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(tmp.Name())
+		return unwritable(path, err)
+	}
+	return nil
+}
+
+// A Saved is a saved plan that was taken up to be applied: a private copy, so
+// that what is judged, shown and applied are the same bytes whatever happens
+// to the file meanwhile.
+type Saved struct {
+	Digest  string // of the copy
+	Warrant []byte // as it was read
+
+	plan, warrant string // where they are
+	copy          string
+	private       *private
+}
+
+// Close removes the private copy.
+func (v *Saved) Close() { v.private.close() }
+
+// Take takes up the plan saved in file.
+func (s *Stack) Take(file string) (*Saved, error) {
+	v := &Saved{}
+	v.plan, v.warrant = s.Files(file)
+	info, err := os.Stat(v.plan)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, problem.New(api.NotFound, "there is no saved plan: %s does not exist", v.plan).WithHint("assize plan")
+	case err != nil:
+		return nil, unreadable(v.plan, err)
+	case !info.Mode().IsRegular():
+		return nil, problem.New(api.Invalid, "%s is no plan file", v.plan).WithHint("assize plan")
+	}
+	if v.Warrant, err = readWarrant(v.warrant); err != nil {
+		return nil, err
+	}
+	if v.private, err = newPrivate(s.Session.Dir); err != nil {
+		return nil, err
+	}
+	v.copy = filepath.Join(v.private.path, "plan.tfplan")
+	if v.Digest, err = copyFile(v.plan, v.copy); err != nil {
+		v.Close()
+		return nil, err
+	}
+	return v, nil
+}
+
+// readWarrant reads without understanding: what the bytes say is for the gate.
+func readWarrant(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, problem.New(api.Stale, "the saved plan has no warrant: %s does not exist", path).
+			WithHint("assize plan judges a new plan and writes its warrant")
+	}
+	if err != nil {
+		return nil, unreadable(path, err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, warrantMax+1))
+	if err != nil {
+		return nil, unreadable(path, err)
+	}
+	if len(data) > warrantMax {
+		return nil, problem.New(api.Stale, "%s is too large for a warrant", path).WithHint("assize plan")
+	}
+	return data, nil
+}
+
+// copyFile digests what it writes, so that the digest is that of the copy and
+// of nothing that the file became a moment later.
+func copyFile(from, to string) (digest string, err error) {
+	src, err := os.Open(from)
+	if err != nil {
+		return "", unreadable(from, err)
+	}
+	defer src.Close()
+	dst, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return "", unwritable(to, err)
+	}
+	h := sha256.New()
+	_, err = io.Copy(io.MultiWriter(dst, h), src)
+	if err = errors.Join(err, dst.Close()); err != nil {
+		return "", unwritable(to, err)
+	}
+	return sum(h), nil
+}
+
+// Claim consumes the saved plan: of two applies at once only one gets it, and
+// a warrant under which an apply has begun cannot be used again, however the
+// apply ends (docs/warrant.md, rule 8).
+func (v *Saved) Claim() error {
+	claimed := v.warrant + "." + rand.Text()
+	if err := os.Rename(v.warrant, claimed); err != nil {
+		return problem.New(api.Conflict, "the saved plan has been applied or removed meanwhile: %w", unwritable(v.warrant, err)).WithHint("assize plan")
+	}
+	data, err := readWarrant(claimed)
+	if err == nil && !bytes.Equal(data, v.Warrant) {
+		// Somebody has planned again: theirs goes back, unless a newer one is there.
+		_ = os.Link(claimed, v.warrant)
+		err = problem.New(api.Conflict, "another plan was saved meanwhile").WithHint("assize apply")
+	}
+	_ = os.Remove(claimed)
+	if err != nil {
+		return err
+	}
+	_ = os.Remove(v.plan) // without its warrant it is nothing
+	return nil
+}

@@ -1,0 +1,12 @@
+//go:build !linux
+
+package tofu
+
+import "syscall"
+
+// attributes puts the tool into a process group of its own. Without Linux's
+// parent-death signal, a command that only reads ends by itself when nobody
+// takes its output.
+func attributes(bool) *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true}
+}

@@ -1,0 +1,263 @@
+// Package tofu runs OpenTofu or Terraform: it finds the program, starts its
+// subcommands, streams what they say, and hands over interrupts. It must not
+// know of policies, warrants, or whether a plan is any good.
+//
+// The idea to know: a command that only reads dies with this process, and an
+// apply does not. Killing an apply loses the state of what it has just made,
+// so it is asked to stop, and left alone (docs/warrant.md, rule 9).
+package tofu
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/assize-iac/assize/api"
+	"github.com/assize-iac/assize/internal/problem"
+)
+
+// A Tool is one program that was found, and the environment it runs in.
+type Tool struct {
+	Name string   // tofu or terraform
+	Path string   // absolute
+	Env  []string // as in exec.Cmd: nil is this process's own
+	Pin  string   // the version it must have; "" for any
+}
+
+// Find finds the tool: the one ASSIZE_TOOL names, else tofu, else terraform;
+// at ASSIZE_TOFU_BIN or ASSIZE_TERRAFORM_BIN, else on the PATH. A choice that
+// cannot be honoured is an error and never falls through to the next one.
+func Find(getenv func(string) string) (Tool, error) {
+	names := []string{"tofu", "terraform"}
+	switch name := getenv("ASSIZE_TOOL"); name {
+	case "":
+	case "tofu", "terraform":
+		names = []string{name}
+	default:
+		return Tool{}, problem.New(api.Invalid, "ASSIZE_TOOL is %q, which is neither tofu nor terraform", name)
+	}
+	for _, name := range names {
+		variable := "ASSIZE_" + strings.ToUpper(name) + "_BIN"
+		bin := getenv(variable)
+		path, err := lookPath(bin, name)
+		if err == nil {
+			return Tool{Name: name, Path: path, Pin: getenv("ASSIZE_TOOL_VERSION")}, nil
+		}
+		if bin != "" {
+			return Tool{}, problem.New(api.NotFound, "%s names %s, which is no program that can be run", variable, bin)
+		}
+	}
+	return Tool{}, problem.New(api.NotFound, "no %s was found on the PATH", strings.Join(names, " or ")).
+		WithHint("install OpenTofu or Terraform, or set ASSIZE_TOFU_BIN or ASSIZE_TERRAFORM_BIN to the program")
+}
+
+func lookPath(bin, name string) (string, error) {
+	if bin != "" {
+		name = bin
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Abs(path) // the tool runs in another directory
+}
+
+// Digest is that of the program's bytes.
+func (t Tool) Digest() (string, error) {
+	f, err := os.Open(t.Path)
+	if err != nil {
+		return "", problem.New(api.Unavailable, "%s cannot be read: %w", t.Path, err)
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", problem.New(api.Unavailable, "%s cannot be read: %w", t.Path, err)
+	}
+	return "sha256:" + hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// Show prints a saved plan as JSON, in which secrets stand in clear.
+func (t Tool) Show(ctx context.Context, dir, planFile string) ([]byte, error) {
+	s := Session{Tool: t, Dir: dir, Out: io.Discard, Err: os.Stderr}
+	return s.Show(ctx, planFile)
+}
+
+func (t Tool) environ() []string {
+	if t.Env == nil {
+		return os.Environ()
+	}
+	return t.Env
+}
+
+// Getenv looks up a variable of the tool's environment; the last one counts,
+// as for the process itself.
+func (t Tool) Getenv(name string) string {
+	value := ""
+	for _, entry := range t.environ() {
+		if v, ok := strings.CutPrefix(entry, name+"="); ok {
+			value = v
+		}
+	}
+	return value
+}
+
+// Variables lists the TF_VAR_* entries of the tool's environment.
+func (t Tool) Variables() map[string]string {
+	vars := map[string]string{}
+	for _, entry := range t.environ() {
+		if name, value, ok := strings.Cut(entry, "="); ok && strings.HasPrefix(name, "TF_VAR_") {
+			vars[name] = value
+		}
+	}
+	return vars
+}
+
+// A Session is one tool at work in one directory. Its methods run one at a time.
+type Session struct {
+	Tool  Tool
+	Dir   string
+	Out   io.Writer       // what the tool prints, as it comes
+	Err   io.Writer       // what it complains about
+	Force <-chan struct{} // closed by a second Ctrl-C; may be nil
+	Plain bool            // no colours
+
+	// Grace is how long the tool has after the second interrupt, which tells
+	// it to exit at once, before it is killed; 0 is ten seconds.
+	Grace time.Duration
+}
+
+// DataDir is where the tool keeps modules and the chosen workspace.
+func (s *Session) DataDir() string {
+	name := s.Tool.Getenv("TF_DATA_DIR")
+	if name == "" {
+		name = ".terraform"
+	}
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(s.Dir, name)
+}
+
+// Workspace is the tool's own notion of it, read as the tool reads it.
+func (s *Session) Workspace() (string, error) {
+	if name := s.Tool.Getenv("TF_WORKSPACE"); name != "" {
+		return name, nil
+	}
+	data, err := os.ReadFile(filepath.Join(s.DataDir(), "environment"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", problem.New(api.Unavailable, "the workspace cannot be read: %w", err)
+	}
+	if name := strings.TrimSpace(string(data)); name != "" {
+		return name, nil
+	}
+	return "default", nil
+}
+
+// Version asks the tool for its version; what does not answer like one of the
+// two tools is refused.
+func (s *Session) Version(ctx context.Context) (string, error) {
+	out, err := s.capture(ctx, "version", "-json")
+	if err != nil {
+		return "", err
+	}
+	var v struct {
+		Version string `json:"terraform_version"` // both tools
+	}
+	if json.Unmarshal(out, &v) != nil || v.Version == "" {
+		return "", problem.New(api.Unavailable, "%s does not say its version; is it %s?", s.Tool.Path, s.Tool.Name)
+	}
+	// It is shown to people, and a program that can be chosen can say anything.
+	if strings.ContainsFunc(v.Version, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", problem.New(api.Unavailable, "%s says a version that is none: %q", s.Tool.Path, v.Version)
+	}
+	if pin := s.Tool.Pin; pin != "" && pin != v.Version {
+		return "", problem.New(api.Unavailable, "%s is version %s, and ASSIZE_TOOL_VERSION asks for %s", s.Tool.Path, v.Version, pin)
+	}
+	return v.Version, nil
+}
+
+// Init prepares the directory. Where that has been done before, what it says
+// is shown only when it goes wrong.
+func (s *Session) Init(ctx context.Context) error {
+	return s.init(ctx, exists(s.DataDir()))
+}
+
+// InitLocked is Init that may not change the lock file.
+func (s *Session) InitLocked(ctx context.Context) error {
+	quiet := exists(s.DataDir()) || !exists(filepath.Join(s.Dir, ".terraform.lock.hcl")) // else there are providers to fetch
+	return s.init(ctx, quiet, "-lockfile=readonly")
+}
+
+func (s *Session) init(ctx context.Context, quiet bool, flags ...string) error {
+	var said buffer
+	c := call{args: s.color(append([]string{"init", "-input=false"}, flags...)), out: s.Out, err: s.Err}
+	if quiet {
+		c.out, c.err = &said, &said
+	}
+	_, err := s.run(ctx, c)
+	if err != nil {
+		s.Err.Write(said.held.Bytes())
+	}
+	return err
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// Plan makes a plan and saves it in file; it reports whether anything changes.
+func (s *Session) Plan(ctx context.Context, file string, flags []string) (changes bool, err error) {
+	args := append([]string{"plan", "-input=false", "-detailed-exitcode", "-out=" + file}, flags...)
+	exit, err := s.run(ctx, call{args: s.color(args), out: s.Out, err: s.Err, ok: []int{2}})
+	return exit == 2, err
+}
+
+// Show prints a saved plan as JSON, in which secrets stand in clear: it goes
+// to the caller alone.
+func (s *Session) Show(ctx context.Context, file string) ([]byte, error) {
+	return s.capture(ctx, "show", "-json", file)
+}
+
+// Apply applies a saved plan. It survives this process.
+func (s *Session) Apply(ctx context.Context, file string) error {
+	args := s.color([]string{"apply", "-input=false"})
+	_, err := s.run(ctx, call{args: append(args, file), out: s.Out, err: s.Err, survives: true})
+	return err
+}
+
+// State identifies the current state; it is empty where there is none yet.
+// Of the state itself, which holds secrets, nothing is kept.
+func (s *Session) State(ctx context.Context) (api.State, error) {
+	out, err := s.capture(ctx, "state", "pull")
+	if err != nil {
+		return api.State{}, err
+	}
+	if strings.TrimSpace(string(out)) == "" {
+		return api.State{}, nil
+	}
+	var state struct {
+		Lineage string `json:"lineage"`
+		Serial  *int64 `json:"serial"`
+	}
+	if json.Unmarshal(out, &state) != nil || state.Lineage == "" || state.Serial == nil {
+		return api.State{}, problem.New(api.Unavailable, "the state does not say its lineage and serial").
+			WithHint("look at what `%s state pull` prints", s.Tool.Name)
+	}
+	return api.State{Lineage: state.Lineage, Serial: *state.Serial}, nil
+}
+
+func (s *Session) color(args []string) []string {
+	if s.Plain {
+		return append(args, "-no-color")
+	}
+	return args
+}
