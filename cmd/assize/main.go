@@ -1,0 +1,47 @@
+// Command assize judges plans of OpenTofu and Terraform and applies exactly
+// what was judged. This package wires the roles together; only it knows which
+// engines exist.
+package main
+
+import (
+	"context"
+	"os"
+
+	"github.com/assize-iac/assize/internal/cli"
+	"github.com/assize-iac/assize/internal/policy"
+	"github.com/assize-iac/assize/internal/policy/confine"
+	"github.com/assize-iac/assize/internal/policy/cueengine"
+	"github.com/assize-iac/assize/internal/policy/regoengine"
+	"github.com/assize-iac/assize/internal/policy/rules"
+)
+
+// version is set when a release is built.
+var version = "dev"
+
+func main() {
+	os.Exit(run())
+}
+
+func run() int {
+	// Rego and CUE cannot be bounded from inside; the child that judges them is
+	// this same binary, so that what a laptop judged is what the gate judges.
+	if len(os.Args) > 1 && os.Args[1] == confine.Argument {
+		return confine.Child(confined())
+	}
+	g := &cli.Globals{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Engines: engines(), Version: version}
+	return cli.Run(context.Background(), g, os.Args[1:])
+}
+
+// engines lists the languages of policies.
+func engines() []policy.Engine {
+	all := []policy.Engine{rules.Engine{}}
+	for _, e := range confined() {
+		all = append(all, confine.New(e, confine.Limits{}))
+	}
+	return all
+}
+
+// confined lists the engines that run in a child process.
+func confined() []policy.Engine {
+	return []policy.Engine{regoengine.New(), cueengine.New()}
+}

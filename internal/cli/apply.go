@@ -1,0 +1,240 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/assize-iac/assize/api"
+	"github.com/assize-iac/assize/internal/gate"
+	"github.com/assize-iac/assize/internal/plan"
+	"github.com/assize-iac/assize/internal/policy"
+	"github.com/assize-iac/assize/internal/problem"
+	"github.com/assize-iac/assize/internal/runner"
+	"github.com/assize-iac/assize/internal/tofu"
+)
+
+const applyHelp = `Apply the plan that assize plan has saved, and no other.
+
+The apply is refused (exit 3) when the plan file, the configuration, the lock file,
+the variables, the tool, the workspace or the state are not those of the plan's
+warrant. Then the policies that are named here judge the plan again (exit 5 when it
+violates one); without a policy flag, those of assize.yaml that bind the stack.
+
+A saved plan can be applied once. Ctrl-C asks the tool to stop in its own order; a
+second Ctrl-C makes it stop at once, and what it did last may be lost.
+
+  assize apply --policy policy/rules.json
+  assize apply review.tfplan -C infra/prod
+`
+
+type applyOptions struct {
+	policies  policyFlags
+	dir, file string
+	json      bool
+}
+
+func newApplyCmd(g *Globals) *cobra.Command {
+	var o applyOptions
+	cmd := &cobra.Command{
+		Use:   "apply [FILE]",
+		Short: "Apply exactly the plan that was judged",
+		Long:  applyHelp + exitHelp,
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				o.file = args[0]
+			}
+			return runApply(cmd.Context(), g, o)
+		},
+	}
+	o.policies.register(cmd)
+	cmd.Flags().StringVarP(&o.dir, "chdir", "C", ".", "work in `DIR`, the stack's directory; paths are relative to it")
+	cmd.Flags().BoolVar(&o.json, "json", false, "print what the apply came to on standard output, and nothing else")
+	return cmd
+}
+
+// runApply prints the result as JSON whatever it is, so that a program need
+// not read words.
+func runApply(ctx context.Context, g *Globals, o applyOptions) error {
+	result := api.Applied{Outcome: api.ApplyFailed, Refusals: []api.Refusal{}, Policies: []api.Verdict{}, Findings: []api.Finding{}}
+	err := inDir(o.dir, apply(ctx, g, o, &result))
+	if !o.json {
+		return err
+	}
+	if err != nil {
+		result.Error, result.Hint = err.Error(), problem.Hint(err)
+	}
+	enc := json.NewEncoder(g.Out)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	if failed := enc.Encode(result); failed != nil && err == nil {
+		return problem.New(api.Unavailable, "it was applied, but the result could not be written: %w", failed)
+	}
+	return err
+}
+
+// apply goes from what costs nothing to what changes the world: the warrant,
+// what stands still, what the tool says, the policies, the gate, the apply
+// (docs/warrant.md, rule 4). result is filled in on the way.
+func apply(ctx context.Context, g *Globals, o applyOptions, result *api.Applied) error {
+	dir, err := stackDir(o.dir)
+	if err != nil {
+		return err
+	}
+	stack := &runner.Stack{Session: tofu.Session{Dir: dir}}
+	saved, err := stack.Take(o.file)
+	if err != nil {
+		return noSavedPlan(err, o)
+	}
+	defer saved.Close()
+	warrant, err := gate.Open(saved.Warrant)
+	if err != nil {
+		return refused(result, []api.Refusal{{What: "warrant", Message: err.Error(), Hint: problem.Hint(err)}})
+	}
+	result.Warrant, result.Summary = warrant.Seal, warrant.Summary
+	ctx, w, err := g.workOn(ctx, stack, o.json)
+	if err != nil {
+		return err
+	}
+	defer w.stop()
+	now, err := observe(ctx, stack, saved, warrant.Binding, result)
+	if err != nil {
+		return err
+	}
+	// What is stale is refused before any policy is read (seed 003, "Where each
+	// command judges").
+	policies, err := g.usable(dir, o.policies)
+	if err != nil {
+		result.Outcome = api.ApplyViolated
+		return err
+	}
+	judged, err := stack.Read(ctx, saved, warrant.Binding)
+	if err != nil {
+		return err
+	}
+	now.Document = judged.Digest
+	decision := g.decide(w, warrant, now, judged, policies, result)
+	if ctx.Err() != nil { // it reached a policy's child process, too, and its end is no verdict
+		return problem.New(api.Unavailable, "interrupted; nothing was applied")
+	}
+	return carryOut(ctx, g, w, decision, saved, warrant, result)
+}
+
+// observe refuses everything that has moved, in two steps: what can be seen
+// without the tool comes first, for a tool or a lock file that is not the
+// plan's must not even be run.
+func observe(ctx context.Context, stack *runner.Stack, saved *runner.Saved, was api.Binding, result *api.Applied) (api.Binding, error) {
+	now, err := stack.Still(api.Binding{Plan: saved.Digest, Salt: was.Salt, VarFiles: was.VarFiles, Flags: was.Flags})
+	if err != nil {
+		return api.Binding{}, err
+	}
+	early := gate.Still(was, now)
+	if gate.Unsafe(early) {
+		return api.Binding{}, refused(result, early)
+	}
+	err = stack.Prepare(ctx)
+	if err == nil {
+		now, err = stack.Observe(ctx, now)
+	}
+	if err != nil {
+		// A directory that is not the plan's may well be one that cannot be
+		// prepared; then the reason is that it has moved.
+		if early = append(early, gate.Configuration(was, now)...); len(early) > 0 && ctx.Err() == nil {
+			return api.Binding{}, refused(result, early)
+		}
+		return api.Binding{}, err
+	}
+	if refusals := gate.Compare(was, now); len(refusals) > 0 {
+		return api.Binding{}, refused(result, refusals)
+	}
+	return now, nil
+}
+
+// decide judges the plan and asks the gate, which sees everything at once:
+// nothing that was compared above is taken for granted.
+func (g *Globals) decide(w *work, warrant api.Warrant, now api.Binding, p *plan.Plan, policies []namedPolicy, result *api.Applied) gate.Decision {
+	verdicts := g.judge(w, p, policies)
+	check := policy.Collect([]policy.Judged{{Verdicts: verdicts}})
+	result.Policies, result.Findings = check.Policies, check.Findings
+	return gate.Decide(gate.Facts{Sealed: warrant, Now: now, Policies: len(policies), Verdicts: verdicts})
+}
+
+// deny says why the gate refuses: 5 when policies are the only reason, else 3.
+func deny(g *Globals, w *work, decision gate.Decision, result *api.Applied) error {
+	if !decision.Violation() {
+		return refused(result, decision.Refusals())
+	}
+	result.Outcome, result.Refusals = api.ApplyViolated, decision.Refusals()
+	if err := printVerdicts(w.out, g.Err, result.Policies, w.look); err != nil {
+		return err
+	}
+	fmt.Fprint(g.Err, "\nnothing was applied\n")
+	return &Exit{Code: ExitPolicy}
+}
+
+// carryOut applies what the decision allows, and nothing without one.
+func carryOut(ctx context.Context, g *Globals, w *work, decision gate.Decision, saved *runner.Saved, warrant api.Warrant, result *api.Applied) error {
+	if !decision.Allowed() {
+		return deny(g, w, decision, result)
+	}
+	if err := printVerdicts(w.out, g.Err, result.Policies, w.look); err != nil {
+		return err
+	}
+	if len(result.Policies) == 0 {
+		fmt.Fprintln(w.out, "No policy was named: the plan was not judged again.")
+	}
+	// The tool gets the streams themselves and no pipe, so that it does not
+	// lose its output, and its life, when this process is killed.
+	w.progress.step("")
+	stack := w.stack
+	stack.Step = nil
+	stack.Session.Out, stack.Session.Err = w.out, g.Err
+	state, err := stack.Apply(ctx, saved, warrant.Binding.State)
+	result.State = state
+	if problem.Code(err) == api.Conflict { // somebody else got the plan, or made another: it was not begun
+		result.Outcome = api.ApplyRefused
+	}
+	if err != nil {
+		return err
+	}
+	result.Outcome = api.ApplyDone
+	fmt.Fprintf(w.out, "\nApplied what was planned at %s%s.\n", warrant.Created, under(result.Policies))
+	return nil
+}
+
+func under(verdicts []api.Verdict) string {
+	if len(verdicts) == 0 {
+		return ""
+	}
+	return ", judged by " + count(len(verdicts), "policy", "policies")
+}
+
+// refused is the gate's no as an error that names every reason.
+func refused(result *api.Applied, refusals []api.Refusal) error {
+	result.Outcome, result.Refusals = api.ApplyRefused, refusals
+	var messages, hints []string
+	for _, r := range refusals {
+		messages = append(messages, r.Message)
+		if r.Hint != "" && !strings.Contains(strings.Join(hints, "\n"), r.Hint) {
+			hints = append(hints, r.Hint)
+		}
+	}
+	err := problem.New(api.Stale, "the apply is refused: %s", strings.Join(messages, "; "))
+	if len(messages) > 1 {
+		err = problem.New(api.Stale, "the apply is refused:\n  %s", strings.Join(messages, "\n  "))
+	}
+	return err.WithHint("%s", strings.Join(hints, "; or "))
+}
+
+// noSavedPlan says it in the words of seed 003 when a policy was named: then
+// nobody may think that a plain apply would be judged.
+func noSavedPlan(err error, o applyOptions) error {
+	if problem.Code(err) != api.NotFound || !o.policies.named() {
+		return err
+	}
+	return problem.New(api.NotFound, `a policy is judged against a saved plan: run "assize plan --out <file>", then "assize apply <file>"`)
+}

@@ -1,0 +1,211 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/assize-iac/assize/api"
+	"github.com/assize-iac/assize/internal/plan"
+	"github.com/assize-iac/assize/internal/policy"
+	"github.com/assize-iac/assize/internal/problem"
+	"github.com/assize-iac/assize/internal/report"
+	"github.com/assize-iac/assize/internal/tofu"
+)
+
+const checkHelp = `Judge plans by policies and say what is denied, and why.
+
+PLAN.json is what "tofu show -json plan.out" or "terraform show -json plan.out"
+printed, or - for standard input. With --show, assize runs that for you. Without
+a policy flag, the policies of assize.yaml that bind the current directory judge.
+
+  assize policy check plan.json --rules rules.json
+  assize policy check --show plan.out --rego policy/ --cue limits.cue
+  tofu show -json plan.out | assize policy check - --rules rules.json --format markdown
+
+A plan holds secrets in clear: keep its JSON private. Sensitive values appear in
+no output of this command.
+`
+
+type checkOptions struct {
+	policies   policyFlags
+	dir        string
+	show       []string
+	format     string
+	failOnWarn bool
+}
+
+func newPolicyCheckCmd(g *Globals) *cobra.Command {
+	var o checkOptions
+	cmd := &cobra.Command{
+		Use:   "check PLAN.json...",
+		Short: "Judge plans by policies",
+		Long:  checkHelp + exitHelp,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runCheck(cmd.Context(), g, o, args)
+		},
+	}
+	// What cannot be understood cannot be judged either: 2, not 1, which would
+	// say that a policy had spoken.
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		return &Exit{Code: ExitUnknown, Err: problem.New(api.Invalid, "%w", err).WithHint("see `assize policy check --help`")}
+	})
+	o.policies.register(cmd)
+	cmd.Flags().StringVarP(&o.dir, "chdir", "C", ".", "resolve policies and assize.yaml in `DIR`")
+	cmd.Flags().StringArrayVar(&o.show, "show", nil, "judge the saved plan `PLANFILE`, by running the tool's show -json (repeatable)")
+	cmd.Flags().StringVar(&o.format, "format", "text", "output format: "+formatNames())
+	cmd.Flags().BoolVar(&o.failOnWarn, "fail-on-warn", false, "exit 1 when there are warnings")
+	return cmd
+}
+
+func runCheck(ctx context.Context, g *Globals, o checkOptions, args []string) error {
+	format, err := formatNamed(o.format)
+	if err != nil {
+		return &Exit{ExitUnknown, err}
+	}
+	policies, err := o.policies.read(o.dir)
+	if err != nil {
+		return &Exit{ExitUnknown, err}
+	}
+	inputs, err := g.planInputs(ctx, args, o.show)
+	if err != nil {
+		return &Exit{ExitUnknown, err}
+	}
+	check := policy.Collect(judgeAll(g.Engines, inputs, policies))
+	if o.failOnWarn {
+		check = policy.FailOnWarn(check)
+	}
+	if err := format.Write(g.Out, check, g.reportOptions()); err != nil {
+		return &Exit{ExitUnknown, problem.New(api.Internal, "the result could not be written: %w", err)}
+	}
+	if len(policies) == 0 {
+		return &Exit{ExitUnknown, problem.New(api.Invalid, "no policy was named: nothing was judged").
+			WithHint("name one with --rules, --rego or --cue, or list policies in assize.yaml")}
+	}
+	return checkExit(check.Outcome)
+}
+
+func formatNamed(name string) (report.Format, error) {
+	for _, f := range report.Formats() {
+		if f.Name == name {
+			return f, nil
+		}
+	}
+	return report.Format{}, problem.New(api.Invalid, "--format %s is not known", name).WithHint("use one of %s", formatNames())
+}
+
+func formatNames() string {
+	var names []string
+	for _, f := range report.Formats() {
+		names = append(names, f.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+func checkExit(outcome api.Outcome) error {
+	switch outcome {
+	case api.Passed:
+		return nil
+	case api.Failed:
+		return &Exit{Code: ExitError}
+	default:
+		return &Exit{Code: ExitUnknown}
+	}
+}
+
+// A planInput is one plan, or why it is none.
+type planInput struct {
+	path string
+	plan *plan.Plan
+	err  error
+}
+
+// planInputs reads every plan that the command line names. A plan that cannot
+// be read is part of the result; only naming none is a mistake of the call.
+func (g *Globals) planInputs(ctx context.Context, paths, planFiles []string) ([]planInput, error) {
+	if len(paths)+len(planFiles) == 0 {
+		return nil, problem.New(api.Invalid, "no plan was named").
+			WithHint("tofu plan -out=plan.out && assize policy check --show plan.out")
+	}
+	var inputs []planInput
+	for _, path := range paths {
+		raw, err := g.readPlan(path)
+		inputs = append(inputs, decode(path, raw, err))
+	}
+	for _, path := range planFiles {
+		raw, err := showPlan(ctx, path)
+		inputs = append(inputs, decode(path, raw, err))
+	}
+	return inputs, nil
+}
+
+func decode(path string, raw []byte, err error) planInput {
+	in := planInput{path: path, err: err}
+	if err == nil {
+		in.plan, in.err = plan.Decode(raw)
+	}
+	return in
+}
+
+func (g *Globals) readPlan(path string) ([]byte, error) {
+	if path == "-" {
+		return io.ReadAll(g.In)
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil, problem.New(api.NotFound, "%s cannot be read: %w", path, errors.Unwrap(err))
+	}
+	return raw, nil
+}
+
+func showPlan(ctx context.Context, planFile string) ([]byte, error) {
+	tool, err := tofu.Find(os.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	return tool.Show(ctx, ".", planFile)
+}
+
+// judgeAll judges every plan by every policy, as many policies at a time as
+// there are cores. The order of the result is that of the arguments.
+func judgeAll(engines []policy.Engine, inputs []planInput, policies []namedPolicy) []policy.Judged {
+	out := make([]policy.Judged, len(inputs))
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	var wg sync.WaitGroup
+	for i, in := range inputs {
+		out[i].Plan = planCheck(in)
+		if in.err != nil {
+			continue
+		}
+		out[i].Verdicts = make([]api.Verdict, len(policies))
+		for j, p := range policies {
+			wg.Go(func() {
+				slots <- struct{}{}
+				defer func() { <-slots }()
+				out[i].Verdicts[j] = judgeOne(engines, p, in.plan)
+			})
+		}
+	}
+	wg.Wait()
+	return out
+}
+
+func judgeOne(engines []policy.Engine, p namedPolicy, pl *plan.Plan) api.Verdict {
+	if p.err != nil {
+		return policy.Errored(p.src, p.err)
+	}
+	return policy.Judge(engines, p.src, pl)
+}
+
+func planCheck(in planInput) api.PlanCheck {
+	if in.err != nil {
+		return api.PlanCheck{Path: in.path, Error: in.err.Error(), Hint: problem.Hint(in.err)}
+	}
+	return api.PlanCheck{Path: in.path, Digest: in.plan.Digest, Summary: in.plan.Summary()}
+}

@@ -1,0 +1,103 @@
+// Package cli is the commands: it reads flags and files, calls the packages
+// that decide, and prints what they say. It decides nothing itself but the
+// exit code, and must not know which engines exist.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/assize-iac/assize/internal/policy"
+	"github.com/assize-iac/assize/internal/problem"
+	"github.com/assize-iac/assize/internal/report"
+)
+
+// Globals is what every command works with; main fills it in.
+type Globals struct {
+	In      io.Reader
+	Out     io.Writer // results: what a program may read
+	Err     io.Writer // progress, errors, hints
+	Engines []policy.Engine
+	Version string
+}
+
+// Run executes one command line and returns the exit code. It is the only
+// place that prints an error.
+func Run(ctx context.Context, g *Globals, args []string) int {
+	root := newRootCmd(g)
+	root.SetArgs(args)
+	root.SetIn(g.In)
+	root.SetOut(g.Out)
+	root.SetErr(g.Err)
+	err := root.ExecuteContext(ctx)
+	g.printError(err)
+	return exitCode(err)
+}
+
+func (g *Globals) printError(err error) {
+	var exit *Exit
+	if err == nil || errors.As(err, &exit) && exit.Err == nil {
+		return
+	}
+	fmt.Fprintf(g.Err, "assize: error: %s\n", err)
+	if hint := problem.Hint(err); hint != "" {
+		fmt.Fprintf(g.Err, "assize: hint: %s\n", hint)
+	}
+}
+
+func newRootCmd(g *Globals) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "assize",
+		Short: "Decide whether a change to infrastructure may happen, and carry out exactly what was judged",
+		Long: `Assize judges the plans of OpenTofu and Terraform by policies in three languages
+(rules as data, Rego, CUE) and applies exactly the plans that were judged.
+` + exitHelp,
+		Args:          cobra.ArbitraryArgs,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cmd.Help()
+			}
+			return unknownCommand(cmd, args[0])
+		},
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.AddCommand(newPlanCmd(g), newApplyCmd(g), newShowCmd(g), newPolicyCmd(g), newVersionCmd(g))
+	return root
+}
+
+// unknownCommand fails closed: a misspelt command in a pipeline must not exit 0
+// by printing help.
+func unknownCommand(cmd *cobra.Command, name string) error {
+	hint := fmt.Sprintf("`%s --help` lists the commands", cmd.CommandPath())
+	cmd.SuggestionsMinimumDistance = 2
+	if near := cmd.SuggestionsFor(name); len(near) > 0 {
+		hint = fmt.Sprintf("did you mean `%s %s`?", cmd.CommandPath(), near[0])
+	}
+	return problem.New("invalid", "%s has no command %q", cmd.CommandPath(), name).WithHint("%s", hint)
+}
+
+// reportOptions says what the reader of the results can show.
+func (g *Globals) reportOptions() report.Options {
+	o := report.Options{Version: g.Version}
+	if f, ok := g.Out.(*os.File); ok && isTerminal(f) {
+		o.Color, o.Width = colored(f), width(f)
+	}
+	return o
+}
+
+// colored reports whether w is a terminal that wants colours
+// (https://no-color.org).
+func colored(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
+		return false
+	}
+	return isTerminal(f)
+}

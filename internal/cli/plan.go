@@ -1,0 +1,267 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/assize-iac/assize/api"
+	"github.com/assize-iac/assize/internal/gate"
+	"github.com/assize-iac/assize/internal/plan"
+	"github.com/assize-iac/assize/internal/policy"
+	"github.com/assize-iac/assize/internal/problem"
+	"github.com/assize-iac/assize/internal/runner"
+	"github.com/assize-iac/assize/internal/tofu"
+)
+
+const planHelp = `Plan the stack in the current directory, have every named policy judge the plan,
+and save it with a warrant, without which it cannot be applied.
+
+A plan that violates a policy is not saved, and a new plan voids the one that was
+saved before. Without a policy flag, the policies of assize.yaml that bind the
+stack judge; without any, nothing does, and the plan says so.
+
+  assize plan --policy policy/rules.json
+  assize plan -C infra/prod --var-file prod.tfvars --policy policy/no-delete.cue
+  assize plan --json --out review.tfplan > document.json
+
+With --json, standard output is the plan document, and everything else goes to
+standard error. Where a value is sensitive, the document says {"$sensitive": true};
+with --show-sensitive it is, secrets in clear, the document that CUE policies judge.
+`
+
+type planOptions struct {
+	policies policyFlags
+	dir, out string
+	flags    plan.Flags
+	vars     []string // as the tool takes them, in their order
+	json     bool
+	detailed bool
+
+	showSensitive bool
+	invocation    string // how the stack and policies were named, for the hint
+}
+
+func newPlanCmd(g *Globals) *cobra.Command {
+	var o planOptions
+	cmd := &cobra.Command{
+		Use:   "plan",
+		Short: "Plan a stack, have policies judge the plan, and save it with a warrant",
+		Long:  planHelp + exitHelp,
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.invocation = chosen(cmd)
+			return inDir(o.dir, runPlan(cmd.Context(), g, o))
+		},
+	}
+	o.policies.register(cmd)
+	flags := cmd.Flags()
+	flags.StringVarP(&o.dir, "chdir", "C", ".", "work in `DIR`, the stack's directory; paths are relative to it")
+	flags.StringVar(&o.out, "out", "", "save the plan in `FILE` and its warrant in FILE.warrant.json (default "+runner.DefaultFile+")")
+	flags.BoolVar(&o.flags.Destroy, "destroy", false, "plan to destroy everything")
+	flags.BoolVar(&o.flags.RefreshOnly, "refresh-only", false, "plan to bring the state up to date, and nothing else")
+	flags.StringArrayVar(&o.flags.Targets, "target", nil, "plan only `ADDRESS` and what it depends on (repeatable)")
+	flags.StringArrayVar(&o.flags.Replace, "replace", nil, "plan to replace `ADDRESS` (repeatable)")
+	flags.Var(toolFlag{&o.vars, "-var="}, "var", "set a variable, `NAME=VALUE` (repeatable)")
+	flags.Var(toolFlag{&o.vars, "-var-file="}, "var-file", "read variables from `FILE` (repeatable)")
+	flags.BoolVar(&o.json, "json", false, "print the plan document on standard output, and nothing else")
+	flags.BoolVar(&o.showSensitive, "show-sensitive", false, "with --json: print sensitive values in clear")
+	flags.BoolVar(&o.detailed, "detailed-exitcode", false, "exit 2 when there are changes")
+	return cmd
+}
+
+// A toolFlag collects flags for the tool in the order of the command line: of
+// two values for one variable the tool takes the last.
+type toolFlag struct {
+	args   *[]string
+	prefix string
+}
+
+func (f toolFlag) Set(value string) error {
+	if value == "" {
+		return errors.New("it is empty")
+	}
+	*f.args = append(*f.args, f.prefix+value)
+	return nil
+}
+
+func (f toolFlag) String() string { return "" }
+
+func (f toolFlag) Type() string { return "string" }
+
+// runPlan goes in an order that leaves nothing behind: the old plan goes
+// first, policies are compiled before the tool does anything at all, and only a
+// plan that was judged is put in place (docs/warrant.md, rules 4 and 6).
+func runPlan(ctx context.Context, g *Globals, o planOptions) error {
+	dir, err := stackDir(o.dir)
+	if err != nil {
+		return err
+	}
+	stack := &runner.Stack{Session: tofu.Session{Dir: dir}}
+	voided, err := stack.Void(o.out)
+	if err != nil {
+		return err
+	}
+	changes, err := makePlan(ctx, g, stack, o)
+	if err != nil {
+		if voided {
+			fmt.Fprintln(g.Err, "assize: the plan that was saved before has been removed")
+		}
+		return err
+	}
+	if o.detailed && changes {
+		return &Exit{Code: ExitUnknown}
+	}
+	return nil
+}
+
+// makePlan plans, has the plan judged, and saves it; it reports whether there
+// is anything to apply.
+func makePlan(ctx context.Context, g *Globals, stack *runner.Stack, o planOptions) (changes bool, err error) {
+	policies, err := g.usable(stack.Session.Dir, o.policies)
+	if err != nil {
+		return false, err
+	}
+	ctx, w, err := g.workOn(ctx, stack, o.json)
+	if err != nil {
+		return false, err
+	}
+	defer w.stop()
+	planned, err := stack.Plan(ctx, runner.Options{Flags: o.flags, Vars: o.vars})
+	if err != nil {
+		return false, nothingSaved(err)
+	}
+	defer planned.Close() // saved or not, the working copy goes
+	verdicts := g.judge(w, planned.Plan, policies)
+	// Ctrl-C reaches a policy's child process as well; its end is no verdict.
+	if ctx.Err() != nil {
+		return false, problem.New(api.Unavailable, "interrupted; no plan file was written")
+	}
+	if o.json {
+		if err := printDocument(g, planned.Plan, o); err != nil {
+			return false, err
+		}
+	}
+	if err := verdictsOf(g, w, verdicts); err != nil {
+		return false, err
+	}
+	if err := save(stack, planned, verdicts, o.out); err != nil {
+		return false, err
+	}
+	fmt.Fprintf(w.out, "\n%s\n", conclusion(planned.Changes, verdicts, o))
+	return planned.Changes, nil
+}
+
+// printDocument comes before the verdict, so that a refused plan can be looked
+// at, too; the exit code tells the two apart.
+func printDocument(g *Globals, p *plan.Plan, o planOptions) error {
+	document := p.MaskedJSON(plan.Labels{})
+	if o.showSensitive {
+		document = p.DocumentJSON(plan.Labels{})
+	}
+	if _, err := fmt.Fprintf(g.Out, "%s\n", document); err != nil {
+		return problem.New(api.Unavailable, "the document could not be written: %w", err)
+	}
+	return nil
+}
+
+// verdictsOf prints what the policies came to, and stops at one that blocks.
+func verdictsOf(g *Globals, w *work, verdicts []api.Verdict) error {
+	if err := printVerdicts(w.out, g.Err, verdicts, w.look); err != nil {
+		return err
+	}
+	if len(verdicts) == 0 || policy.Compose(verdicts) == api.Passed {
+		return nil
+	}
+	fmt.Fprint(g.Err, "\nno plan file was written\n")
+	return &Exit{Code: ExitPolicy}
+}
+
+// save seals the plan. Sealing refuses what did not pass, so a mistake above
+// cannot put a refused plan in place.
+func save(stack *runner.Stack, planned *runner.Planned, verdicts []api.Verdict, file string) error {
+	w, err := gate.Seal(planned.Binding, verdicts, planned.Plan.Summary(), time.Now())
+	if err != nil {
+		return err
+	}
+	text, err := gate.Encode(w)
+	if err != nil {
+		return err
+	}
+	return stack.Save(planned, file, text)
+}
+
+// conclusion is the last line: what was saved, who judged it, what comes next.
+func conclusion(changes bool, verdicts []api.Verdict, o planOptions) string {
+	file := o.out
+	if file == "" {
+		file = runner.DefaultFile
+	}
+	said := "no policy was named: nothing was judged"
+	if n := len(verdicts); n > 0 {
+		said = "judged by " + count(n, "policy, which lets it pass", "policies, all of which let it pass")
+	}
+	next := "There is nothing to apply."
+	if changes {
+		next = "Next: assize apply" + quoteAll(o.out) + o.invocation
+	}
+	return fmt.Sprintf("The plan is saved in %s; %s.\n%s", file, said, next)
+}
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// nothingSaved completes an error about a plan that did not come about.
+func nothingSaved(err error) error {
+	return &problem.Error{Code: problem.Code(err), Message: err.Error() + "; no plan file was written", Hint: problem.Hint(err), Cause: err}
+}
+
+// chosen repeats the flags that an apply needs to find the same stack and have
+// the same policies judge.
+func chosen(cmd *cobra.Command) string {
+	var b strings.Builder
+	for _, name := range []string{"chdir", "policy", "rules", "rego", "cue", "namespace", "all-namespaces", "data", "input-shape"} {
+		f := cmd.Flags().Lookup(name)
+		if f == nil || !f.Changed {
+			continue
+		}
+		values := []string{f.Value.String()}
+		if list, ok := f.Value.(interface{ GetSlice() []string }); ok {
+			values = list.GetSlice()
+		}
+		flag := "--" + name
+		if f.Shorthand != "" {
+			flag = "-" + f.Shorthand
+		}
+		for _, value := range values {
+			b.WriteString(" " + flag + quoteAll(value))
+		}
+	}
+	return b.String()
+}
+
+// plainWord are the characters that no shell gives a meaning.
+const plainWord = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=-"
+
+// quoteAll writes words for a shell, each after a space; empty ones are none.
+func quoteAll(words ...string) string {
+	var b strings.Builder
+	for _, word := range words {
+		if word == "" {
+			continue
+		}
+		if strings.Trim(word, plainWord) != "" {
+			word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+		b.WriteString(" " + word)
+	}
+	return b.String()
+}

@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/assize-iac/assize/api"
+	"github.com/assize-iac/assize/internal/policy"
+	"github.com/assize-iac/assize/internal/problem"
+	"github.com/assize-iac/assize/internal/repo"
+)
+
+func newPolicyCmd(g *Globals) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "policy",
+		Short: "Judge plans by policies",
+		Long:  "Judge plans by policies, and print what policies are written against.\n" + exitHelp,
+		Args:  cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cmd.Help()
+			}
+			return &Exit{Code: ExitUnknown, Err: unknownCommand(cmd, args[0])}
+		},
+	}
+	cmd.AddCommand(newPolicyCheckCmd(g), newPolicyInputCmd(g), newPolicySchemaCmd(g))
+	return cmd
+}
+
+// policyFlags name policies by their language and say how Rego is read.
+type policyFlags struct {
+	rules, rego, cue, any []string
+	namespaces, data      []string
+	allNamespaces         bool
+	inputShape            string
+}
+
+func (f *policyFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.any, "policy", nil, "policy file or directory in any of the three languages (repeatable)")
+	flags.StringArrayVar(&f.rules, "rules", nil, "rules, JSON or YAML: `FILE` or directory (repeatable)")
+	flags.StringArrayVar(&f.rego, "rego", nil, "Rego by conftest's convention: `FILE` or directory (repeatable)")
+	flags.StringArrayVar(&f.cue, "cue", nil, "CUE: `FILE` or directory (repeatable)")
+	flags.StringArrayVar(&f.namespaces, "namespace", nil, "Rego package to judge, default main (repeatable)")
+	flags.BoolVar(&f.allNamespaces, "all-namespaces", false, "judge every Rego package that has rules")
+	flags.StringArrayVar(&f.data, "data", nil, "documents below data for Rego: `FILE` or directory (repeatable)")
+	flags.StringVar(&f.inputShape, "input-shape", "root", "where Rego finds the plan in its input: root, plan, tfplan or terraform")
+}
+
+// A named policy is a source, or why it could not be read.
+type namedPolicy struct {
+	src policy.Source
+	err error
+}
+
+// read returns every policy that the flags name, or, when they name none,
+// those of assize.yaml that bind the stack in dir.
+func (f *policyFlags) read(dir string) ([]namedPolicy, error) {
+	rego, err := f.regoOptions(dir)
+	if err != nil {
+		return nil, err
+	}
+	var out []namedPolicy
+	for _, group := range []struct {
+		lang  api.Language
+		paths []string
+	}{{"", f.any}, {api.Rules, f.rules}, {api.Rego, f.rego}, {api.CUE, f.cue}} {
+		for _, path := range group.paths {
+			src, err := repo.ReadPolicyAs(dir, path, group.lang)
+			if err != nil {
+				src = policy.Source{Path: path, Language: group.lang}
+			}
+			out = append(out, namedPolicy{src, err})
+		}
+	}
+	if len(out) == 0 {
+		if out, err = configured(dir); err != nil {
+			return nil, err
+		}
+	}
+	for i := range out {
+		if out[i].src.Language == api.Rego {
+			out[i].src.Rego = rego
+		}
+	}
+	return out, nil
+}
+
+func configured(dir string) ([]namedPolicy, error) {
+	cfg, ok, err := repo.FindConfig(dir)
+	if err != nil || !ok {
+		return nil, err
+	}
+	sources, err := cfg.PoliciesFor(dir)
+	if err != nil {
+		return nil, err
+	}
+	var out []namedPolicy
+	for _, src := range sources {
+		out = append(out, namedPolicy{src: src})
+	}
+	return out, nil
+}
+
+func (f *policyFlags) regoOptions(dir string) (policy.RegoOptions, error) {
+	opts := policy.RegoOptions{Namespaces: f.namespaces, AllNamespaces: f.allNamespaces}
+	switch f.inputShape {
+	case "root", "":
+	case "plan", "tfplan", "terraform":
+		opts.InputShape = f.inputShape
+	default:
+		return opts, problem.New(api.Invalid, "--input-shape %s is none of root, plan, tfplan, terraform", f.inputShape)
+	}
+	for _, path := range f.data {
+		files, err := repo.ReadData(dir, path)
+		if err != nil {
+			return opts, fmt.Errorf("--data: %w", err)
+		}
+		opts.Data = append(opts.Data, files...)
+	}
+	return opts, nil
+}

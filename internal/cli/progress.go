@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+)
+
+const (
+	eraseLine     = "\r\x1b[K"
+	progressEvery = time.Second
+)
+
+// A progress is one line at the end of a terminal's output: what is being done
+// and for how long. It is erased before anything else is written, and on
+// anything but a terminal it does not exist.
+type progress struct {
+	mu      sync.Mutex
+	w       io.Writer // nil: no terminal
+	subject string
+	doing   string
+	since   time.Time
+	drawn   bool
+	midLine bool // the last output did not end its line
+	done    chan struct{}
+}
+
+func newProgress(w io.Writer, subject string) *progress {
+	p := &progress{subject: subject, done: make(chan struct{})}
+	if f, ok := w.(*os.File); ok && isTerminal(f) {
+		p.w = w
+		go p.tick()
+	}
+	return p
+}
+
+func (p *progress) tick() {
+	ticker := time.NewTicker(progressEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-p.done:
+			return
+		case <-ticker.C:
+			p.mu.Lock()
+			p.draw()
+			p.mu.Unlock()
+		}
+	}
+}
+
+// step says what is being done from now on; "" for nothing worth a line.
+func (p *progress) step(doing string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.doing, p.since = doing, time.Now()
+	p.draw()
+}
+
+// stop erases the line for good.
+func (p *progress) stop() {
+	p.step("")
+	close(p.done)
+}
+
+func (p *progress) draw() {
+	if p.w == nil || p.midLine {
+		return
+	}
+	p.erase()
+	if p.doing != "" {
+		fmt.Fprintf(p.w, "assize: %s %s, %s", p.doing, p.subject, time.Since(p.since).Round(time.Second))
+		p.drawn = true
+	}
+}
+
+func (p *progress) erase() {
+	if p.drawn {
+		io.WriteString(p.w, eraseLine)
+		p.drawn = false
+	}
+}
+
+// around returns w such that what is written to it and the line do not mix.
+// Without a line it is w itself: a file goes to the tool as it is.
+func (p *progress) around(w io.Writer) io.Writer {
+	if p.w == nil {
+		return w
+	}
+	return &besideProgress{p, w}
+}
+
+type besideProgress struct {
+	p *progress
+	w io.Writer
+}
+
+func (b *besideProgress) Write(data []byte) (int, error) {
+	b.p.mu.Lock()
+	defer b.p.mu.Unlock()
+	b.p.erase()
+	b.p.midLine = !bytes.HasSuffix(data, []byte("\n"))
+	n, err := b.w.Write(data)
+	b.p.draw()
+	return n, err
+}

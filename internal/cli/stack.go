@@ -1,0 +1,196 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/assize-iac/assize/api"
+	"github.com/assize-iac/assize/internal/plan"
+	"github.com/assize-iac/assize/internal/policy"
+	"github.com/assize-iac/assize/internal/problem"
+	"github.com/assize-iac/assize/internal/report"
+	"github.com/assize-iac/assize/internal/runner"
+	"github.com/assize-iac/assize/internal/tofu"
+)
+
+// This file is what plan and apply share: the stack, its policies, judging.
+
+// stackDir is the directory that -C names, absolute, for the tool works there.
+func stackDir(dir string) (string, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", problem.New(api.Invalid, "%s has no absolute path: %w", dir, err)
+	}
+	info, err := os.Stat(abs)
+	if err != nil || !info.IsDir() {
+		return "", problem.New(api.NotFound, "%s is no directory", dir).WithHint("-C names the stack's directory")
+	}
+	return abs, nil
+}
+
+// inDir completes a hint for a user who is not in the stack's directory: what
+// it says to type next must work where it is typed.
+func inDir(dir string, err error) error {
+	var e *problem.Error
+	if dir != "." && errors.As(err, &e) {
+		e.Hint = strings.Replace(e.Hint, "assize plan", "assize plan"+quoteAll("-C", dir), 1)
+	}
+	return err
+}
+
+// A work is one command at work on a stack.
+type work struct {
+	stack    *runner.Stack
+	progress *progress
+	out      io.Writer // where the tool prints; with --json, not standard output
+	look     report.Options
+	stop     func()
+}
+
+// workOn finds the tool and joins it with the streams and signals of this
+// process. The returned context is done after an interrupt.
+func (g *Globals) workOn(ctx context.Context, stack *runner.Stack, json bool) (context.Context, *work, error) {
+	tool, err := tofu.Find(os.Getenv)
+	if err != nil {
+		return ctx, nil, err
+	}
+	w := &work{stack: stack, out: g.Out, look: g.reportOptions(), progress: newProgress(g.Err, filepath.Base(stack.Session.Dir))}
+	if json {
+		w.out, w.look = g.Err, report.Options{}
+	}
+	ctx, force, stop := interruptible(ctx)
+	w.stop = func() { w.progress.stop(); stop() }
+	stack.Step = w.progress.step
+	stack.Session.Tool = tool
+	stack.Session.Force = force
+	stack.Session.Plain = !colored(w.out)
+	stack.Session.Out, stack.Session.Err = w.progress.around(w.out), w.progress.around(g.Err)
+	return ctx, w, nil
+}
+
+// named reports whether the command line names a policy.
+func (f policyFlags) named() bool { return len(f.any)+len(f.rules)+len(f.rego)+len(f.cue) > 0 }
+
+// usable reads and compiles every policy that is named. It runs before the
+// tool does anything at all (seed 003, "Refusals of the policy itself").
+func (g *Globals) usable(dir string, flags policyFlags) ([]namedPolicy, error) {
+	policies, err := flags.read(dir)
+	if err != nil {
+		return nil, &Exit{ExitPolicy, err}
+	}
+	for _, p := range policies {
+		err := p.err
+		if err == nil {
+			err = outsideSpecification(dir, p.src)
+		}
+		if err == nil {
+			err = policy.Check(g.Engines, p.src)
+		}
+		if err != nil {
+			return nil, &Exit{ExitPolicy, unusable(p.src.Path, err)}
+		}
+	}
+	return policies, nil
+}
+
+// unusable names the policy as the fault, once.
+func unusable(path string, err error) error {
+	text := err.Error()
+	if path == "" || strings.HasPrefix(text, "policy "+path) {
+		return err
+	}
+	if !strings.HasPrefix(text, path+":") { // a position begins so, too
+		text = path + ": " + strings.TrimPrefix(text, path+" ")
+	}
+	return &problem.Error{Code: problem.Code(err), Message: "policy " + text, Hint: problem.Hint(err), Cause: err}
+}
+
+// specification matches the clause of a CUE file that describes an estate.
+var specification = regexp.MustCompile(`(?m)^\s*package\s+estate\b`)
+
+// outsideSpecification refuses a CUE policy among the files of a specification:
+// it would be part of what it judges.
+func outsideSpecification(dir string, src policy.Source) error {
+	full := src.Path
+	if !filepath.IsAbs(full) {
+		full = filepath.Join(dir, full)
+	}
+	if src.Language != api.CUE || !sameDir(filepath.Dir(full), dir) || !specified(dir) {
+		return nil
+	}
+	return problem.New(api.Invalid, "policy %s sits in the root directory, whose .cue files are the specification; keep policies outside it", src.Path)
+}
+
+func sameDir(a, b string) bool {
+	ia, errA := os.Stat(a)
+	ib, errB := os.Stat(b)
+	return errA == nil && errB == nil && os.SameFile(ia, ib)
+}
+
+func specified(dir string) bool {
+	names, _ := filepath.Glob(filepath.Join(dir, "*.cue"))
+	for _, name := range names {
+		if data, err := os.ReadFile(name); err == nil && specification.Match(data) {
+			return true
+		}
+	}
+	return false
+}
+
+// judge runs every policy on a plan.
+func (g *Globals) judge(w *work, p *plan.Plan, policies []namedPolicy) []api.Verdict {
+	w.progress.step("judging")
+	defer w.progress.step("")
+	return judgeAll(g.Engines, []planInput{{plan: p}}, policies)[0].Verdicts
+}
+
+// blocks reports whether one verdict alone stops an apply.
+func blocks(v api.Verdict) bool { return policy.Compose([]api.Verdict{v}) != api.Passed }
+
+// printVerdicts says what every policy came to. What blocks goes to why, in
+// the form of seed 003, after the rest.
+func printVerdicts(out, why io.Writer, verdicts []api.Verdict, o report.Options) error {
+	var rest []api.Verdict
+	var against bytes.Buffer
+	for _, v := range verdicts {
+		var err error
+		switch {
+		case !blocks(v):
+			rest = append(rest, v)
+		case v.Outcome == api.Failed:
+			err = report.Violation(&against, v, v.Findings)
+		default:
+			err = report.Satisfied(&against, v) // which it is not: it says why it could not judge
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := printRest(out, rest, o); err != nil {
+		return err
+	}
+	_, err := why.Write(against.Bytes())
+	return err
+}
+
+func printRest(out io.Writer, verdicts []api.Verdict, o report.Options) error {
+	for _, v := range verdicts {
+		if len(v.Findings) > 0 { // warnings: shown, and they block nothing
+			fmt.Fprintln(out) // what the tool says ends where it likes
+			return report.Text(out, policy.Collect([]policy.Judged{{Verdicts: verdicts}}), o)
+		}
+	}
+	for _, v := range verdicts {
+		if err := report.Satisfied(out, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
