@@ -1,0 +1,229 @@
+package tidy
+
+import (
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/assize-iac/assize"
+
+// imports is the architecture: every package of this module and exactly the
+// packages of this module that it may import. Reading it top to bottom is
+// reading the design from the inside out; a package may only name packages
+// above it, so the table cannot describe a cycle.
+//
+// Do not edit a line to make a build pass. A new line is a design decision and
+// wants a sentence in the commit message.
+var imports = []struct {
+	pkg string
+	may string
+}{
+	{"api", ""},
+	{"internal/problem", "api"},
+
+	// Nouns: no I/O, no clock, no randomness.
+	{"internal/plan/planjson", "api problem"},
+	{"internal/plan", "api problem plan/planjson"},
+	{"internal/policy", "api problem plan"},
+	{"internal/policy/input", "api problem plan plan/planjson"},
+	{"internal/gate", "api problem policy"},
+
+	// How a result looks: report joins the formats, show is the summary of one
+	// plan, page is how text of unknown origin is made safe to print.
+	{"internal/report/page", "api"},
+	{"internal/report/show", "plan report/page"},
+	{"internal/report", "api plan policy report/page report/show"},
+
+	// Policy engines: pure evaluators of one language each, and the process
+	// that confines them. The child decodes the plan again, so it needs plan.
+	{"internal/policy/rules", "api problem plan policy"},
+	{"internal/policy/regoengine", "api problem plan policy"},
+	{"internal/policy/cueengine", "api problem plan policy"},
+	{"internal/policy/confine", "api problem plan policy"},
+
+	// The machine around us: files, processes. repo reads policies, so it
+	// needs the form in which they are handed to an engine.
+	{"internal/repo", "api problem policy"},
+	{"internal/tofu", "api problem"},
+	{"internal/runner", "api problem plan tofu"},
+
+	{"internal/cli", "api problem gate plan policy policy/input report repo runner tofu"},
+
+	{"cmd/assize", "*"},
+}
+
+// pure lists the nouns and the evaluators: values in, values out. They do no
+// I/O, read no clock and draw no lots, and stay small enough to be held in a
+// head.
+var pure = []string{
+	"api", "internal/problem", "internal/plan/planjson", "internal/plan", "internal/policy", "internal/policy/input", "internal/gate",
+	"internal/report", "internal/report/page", "internal/report/show",
+	"internal/policy/rules", "internal/policy/regoengine", "internal/policy/cueengine",
+}
+
+const (
+	pureFilesMax = 12
+	pureLinesMax = 1500
+)
+
+// impure are the standard packages that a pure one may not import.
+var impure = []string{"os", "os/exec", "os/signal", "net", "net/http", "math/rand", "math/rand/v2", "crypto/rand", "log/slog", "io/ioutil"}
+
+// TestPure checks what pure promises. The evaluator of Rego needs a context to
+// stop OPA; nobody else does.
+func TestPure(t *testing.T) {
+	got := packages(t)
+	files, lines := sizes(t)
+	for _, pkg := range pure {
+		for imp := range got[pkg] {
+			if slices.Contains(impure, imp) || imp == "context" && pkg != "internal/policy/regoengine" {
+				t.Errorf("%s is pure and imports %s", pkg, imp)
+			}
+		}
+		if files[pkg] > pureFilesMax || lines[pkg] > pureLinesMax {
+			t.Errorf("%s: %d files and %d lines, want at most %d and %d: split it by noun",
+				pkg, files[pkg], lines[pkg], pureFilesMax, pureLinesMax)
+		}
+	}
+}
+
+// homes names, for each third-party module or sensitive standard package, the
+// only packages that may import it.
+var homes = map[string]string{
+	"github.com/open-policy-agent/opa/": "internal/policy/regoengine",
+	"cuelang.org/go/":                   "internal/policy/cueengine",
+	"github.com/go-json-experiment/":    "internal/plan/planjson internal/policy/input",
+	"go.yaml.in/yaml/":                  "internal/repo internal/policy/rules internal/policy/regoengine",
+	"github.com/bmatcuk/doublestar/":    "internal/repo",
+	"github.com/gowebpki/jcs":           "internal/gate",
+	"github.com/spf13/cobra":            "internal/cli cmd/assize",
+	"golang.org/x/sys/":                 "internal/policy/confine internal/tofu",
+	"golang.org/x/term":                 "internal/cli",
+	"os/exec":                           "internal/repo internal/tofu internal/runner internal/policy/confine",
+	"log":                               "",
+}
+
+func TestImports(t *testing.T) {
+	got := packages(t)
+	seen := map[string]bool{}
+	for i, row := range imports {
+		seen[row.pkg] = true
+		have, ok := got[row.pkg]
+		if !ok {
+			t.Errorf("%s: listed but does not exist", row.pkg)
+			continue
+		}
+		if row.may == "*" {
+			continue
+		}
+		var may []string
+		for _, name := range strings.Fields(row.may) {
+			j := slices.IndexFunc(imports[:i], func(r struct{ pkg, may string }) bool {
+				return r.pkg == name || r.pkg == "internal/"+name
+			})
+			if j < 0 {
+				t.Errorf("%s: may import %q, which is not above it", row.pkg, name)
+				continue
+			}
+			may = append(may, imports[j].pkg)
+		}
+		for _, imp := range slices.Sorted(maps.Keys(have)) {
+			if rel, ok := strings.CutPrefix(imp, module+"/"); ok && !slices.Contains(may, rel) {
+				t.Errorf("%s imports %s, which its line does not allow", row.pkg, rel)
+			}
+		}
+		for _, rel := range may {
+			if !have[module+"/"+rel] {
+				t.Errorf("%s: may import %s but does not; narrow its line", row.pkg, rel)
+			}
+		}
+	}
+	for pkg := range got {
+		if !seen[pkg] && pkg != "internal/tidy" && !strings.HasSuffix(pkg, "test") {
+			t.Errorf("%s: add a line to imports", pkg)
+		}
+	}
+}
+
+func TestHomes(t *testing.T) {
+	for pkg, have := range packages(t) {
+		for imp := range have {
+			for prefix, allowed := range homes {
+				if imp != prefix && !(strings.HasSuffix(prefix, "/") && strings.HasPrefix(imp, prefix)) {
+					continue
+				}
+				if !slices.Contains(strings.Fields(allowed), pkg) {
+					t.Errorf("%s imports %s; only %s may", pkg, imp, allowed)
+				}
+			}
+		}
+	}
+}
+
+// sizes returns the number of non-test files and lines of every package.
+func sizes(t *testing.T) (files, lines map[string]int) {
+	t.Helper()
+	files, lines = map[string]int{}, map[string]int{}
+	err := walk(func(path string) error {
+		if strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		src, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(filepath.Join("..", ".."), filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		files[filepath.ToSlash(rel)]++
+		lines[filepath.ToSlash(rel)] += strings.Count(string(src), "\n")
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files, lines
+}
+
+// packages returns the imports of the non-test files of every package.
+func packages(t *testing.T) map[string]map[string]bool {
+	t.Helper()
+	pkgs := map[string]map[string]bool{}
+	err := walk(func(path string) error {
+		if strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(filepath.Join("..", ".."), filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		rel = filepath.ToSlash(rel)
+		if pkgs[rel] == nil {
+			pkgs[rel] = map[string]bool{}
+		}
+		for _, spec := range f.Imports {
+			imp, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return err
+			}
+			pkgs[rel][imp] = true
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pkgs
+}
