@@ -44,9 +44,9 @@ func (g *Globals) printError(err error) {
 	if err == nil || errors.As(err, &exit) && exit.Err == nil {
 		return
 	}
-	fmt.Fprintf(g.Err, "assize: error: %s\n", err)
+	report.Problem(g.Err, "error", err.Error())
 	if hint := problem.Hint(err); hint != "" {
-		fmt.Fprintf(g.Err, "assize: hint: %s\n", hint)
+		report.Problem(g.Err, "hint", hint)
 	}
 }
 

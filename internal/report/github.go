@@ -62,9 +62,12 @@ func annotationText(f api.Finding) string {
 // command writes one workflow command. The runner cuts properties at commas
 // and ends them at the first "::", and reads a command wherever a line begins
 // with one, so all four are escaped as it expects (docs/report.md, rule 4).
+// Texts are disarmed first: other services read this log too.
 func command(b *bytes.Buffer, kind, title, text string) {
 	data := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
 	fmt.Fprintf(b, "::%s title=%s::%s\n", kind,
-		property.Replace(page.Visible(title)), data.Replace(lines(text)))
+		property.Replace(disarmed(page.Visible(title))), data.Replace(disarmed(lines(text))))
 }
+
+func disarmed(text string) string { return string(page.Disarm([]byte(text))) }

@@ -13,6 +13,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/plan"
@@ -50,6 +51,14 @@ func Formats() []Format {
 // rules 13 to 15). It is here so that who prints needs to know one package.
 func Show(w io.Writer, p *plan.Plan, o Options) error {
 	return show.Plan(w, p, o.page())
+}
+
+// Problem writes what went wrong, or a hint, after the name of the program. An
+// error may quote a file or an address of unknown origin, so it is shown and
+// never interpreted, like everything else here (docs/report.md, rules 2 to 4).
+func Problem(w io.Writer, kind, text string) {
+	lines := page.Paragraphs(text)
+	fmt.Fprintf(w, "assize: %s: %s\n", kind, page.Disarm([]byte(strings.Join(lines, "\n  "))))
 }
 
 // page leaves out what a page does not need to know.
