@@ -43,7 +43,7 @@ var imports = []struct {
 
 	// Policy engines: pure evaluators of one language each, and the process
 	// that confines them. The child decodes the plan again, so it needs plan.
-	{"internal/policy/rules", "api problem plan policy"},
+	{"internal/policy/rules", "api problem plan plan/planjson policy"},
 	{"internal/policy/regoengine", "api problem plan policy"},
 	{"internal/policy/cueengine", "api problem plan policy"},
 	{"internal/policy/confine", "api problem plan policy"},

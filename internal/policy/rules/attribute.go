@@ -1,16 +1,14 @@
 package rules
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
-	"math/big"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/assize-iac/assize/internal/plan"
+	"github.com/assize-iac/assize/internal/plan/planjson"
 )
 
 // A violation is what is wrong with a change.
@@ -126,7 +124,7 @@ func (r *Rule) holds(v any) bool {
 	if !ok {
 		return false
 	}
-	n, ok := compare(got, r.Value.(json.Number))
+	n, ok := planjson.Compare(got, r.Value.(json.Number))
 	switch {
 	case !ok:
 		return false
@@ -137,23 +135,6 @@ func (r *Rule) holds(v any) bool {
 	default:
 		return r.Op == Lte || r.Op == Gte
 	}
-}
-
-// compare orders two numbers exactly, by way of machine integers where both are
-// such. Plans and rules bound the exponents (docs/policy.md, rule 3), so that
-// neither can ask for a number that does not fit into memory.
-func compare(a, b json.Number) (int, bool) {
-	i, errA := strconv.ParseInt(string(a), 10, 64)
-	j, errB := strconv.ParseInt(string(b), 10, 64)
-	if errA == nil && errB == nil {
-		return cmp.Compare(i, j), true
-	}
-	x, okA := new(big.Rat).SetString(string(a))
-	y, okB := new(big.Rat).SetString(string(b))
-	if !okA || !okB {
-		return 0, false
-	}
-	return x.Cmp(y), true
 }
 
 // shown is a value in a message.
