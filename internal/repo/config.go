@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -27,8 +28,8 @@ var goType = regexp.MustCompile(` in type \S+`)
 
 // A Config is what assize.yaml says, with the directory it was found in.
 type Config struct {
-	Root     string         `yaml:"-"`
-	Policies []PolicyConfig `yaml:"policies"`
+	Root     string          `yaml:"-"`
+	Policies []*PolicyConfig `yaml:"policies"` // pointers, so that a null entry is seen and refused
 }
 
 // A PolicyConfig names one policy and the stacks it binds.
@@ -86,7 +87,7 @@ func parseConfig(data []byte) (Config, error) {
 }
 
 func (c *PolicyConfig) check() error {
-	if c.Path == "" {
+	if c == nil || c.Path == "" {
 		return problem.New(api.Invalid, "%s: a policy has no path", ConfigName)
 	}
 	switch c.Enforcement {
@@ -98,6 +99,10 @@ func (c *PolicyConfig) check() error {
 			ConfigName, c.Path, c.Enforcement)
 	}
 	for _, glob := range c.Stacks {
+		if clean := path.Clean(glob); glob == "" || clean != glob || path.IsAbs(glob) {
+			return problem.New(api.Invalid, "%s: policy %s: stacks: %q never matches a directory", ConfigName, c.Path, glob).
+				WithHint("write it relative to the root, such as infra/prod or infra/**")
+		}
 		if !doublestar.ValidatePattern(glob) {
 			return problem.New(api.Invalid, "%s: policy %s: stacks: %q is no valid pattern", ConfigName, c.Path, glob)
 		}
@@ -107,13 +112,9 @@ func (c *PolicyConfig) check() error {
 
 // PoliciesFor reads the policies that bind the stack in dir.
 func (c Config) PoliciesFor(dir string) ([]policy.Source, error) {
-	abs, err := filepath.Abs(dir)
+	stack, err := below(c.Root, dir)
 	if err != nil {
-		return nil, problem.New(api.Invalid, "%s has no absolute path: %w", dir, err)
-	}
-	stack, err := filepath.Rel(c.Root, abs)
-	if err != nil {
-		return nil, problem.New(api.Invalid, "%s is not below %s: %w", dir, c.Root, err)
+		return nil, err
 	}
 	var sources []policy.Source
 	for _, p := range c.Policies {
@@ -128,6 +129,27 @@ func (c Config) PoliciesFor(dir string) ([]policy.Source, error) {
 		sources = append(sources, src)
 	}
 	return sources, nil
+}
+
+// below is the place of dir in root, links resolved: a link must not lead
+// around the policies that bind what it leads to.
+func below(root, dir string) (string, error) {
+	abs, err := filepath.Abs(dir)
+	if err == nil {
+		abs, err = filepath.EvalSymlinks(abs)
+	}
+	if err == nil {
+		root, err = filepath.EvalSymlinks(root)
+	}
+	if err != nil {
+		return "", unreadable(dir, err)
+	}
+	rel, err := filepath.Rel(root, abs)
+	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+		return "", problem.New(api.Invalid, "%s leads out of the directory of %s", dir, ConfigName).
+			WithHint("name the stack's own directory")
+	}
+	return rel, nil
 }
 
 func (c PolicyConfig) binds(stack string) bool {

@@ -69,7 +69,7 @@ func readFilePolicy(src policy.Source, full string) (policy.Source, error) {
 		return policy.Source{}, problem.New(api.Invalid, "policy %s is no %s policy by its name", src.Path, src.Language).
 			WithHint("policies end in .json, .yaml or .yml (rules), .rego, or .cue")
 	}
-	data, err := os.ReadFile(full)
+	data, err := readRegular(full)
 	if err != nil {
 		return policy.Source{}, unreadable(src.Path, err)
 	}
@@ -122,6 +122,10 @@ func languageOf(path string, names []string) (api.Language, error) {
 // ReadData reads documents for Rego policies: one file, or every JSON and YAML
 // file below a directory.
 func ReadData(dir, path string) ([]policy.File, error) {
+	if path == "" {
+		return nil, problem.New(api.Invalid, "a path of data is empty").
+			WithHint("name a file or directory of documents; is a variable of the command line empty?")
+	}
 	full := resolve(dir, path)
 	info, err := os.Stat(full)
 	if err != nil {
@@ -137,35 +141,62 @@ func ReadData(dir, path string) ([]policy.File, error) {
 	names = slices.DeleteFunc(names, func(name string) bool {
 		return languages[strings.ToLower(filepath.Ext(name))] != api.Rules
 	})
+	if len(names) == 0 {
+		return nil, problem.New(api.NotFound, "%s holds no JSON or YAML file", path).WithHint("check the path of --data")
+	}
 	return readFiles(path, full, names)
 }
 
 // regularFiles lists the files below root by slash-separated relative name,
-// sorted, without hidden ones.
+// sorted, hidden ones included and links followed: a policy file that is
+// silently left out judges nothing. Git's own directory holds no policy.
 func regularFiles(root string) ([]string, error) {
-	var names []string
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if path != root && strings.HasPrefix(d.Name(), ".") {
-			if d.IsDir() {
-				return filepath.SkipDir
-			}
-			return nil
-		}
-		if d.IsDir() {
-			return nil
-		}
-		rel, err := filepath.Rel(root, path)
-		if err != nil {
-			return err
-		}
-		names = append(names, filepath.ToSlash(rel))
+	w := walk{visiting: map[string]bool{}}
+	err := w.dir(root, "")
+	slices.Sort(w.names)
+	return w.names, err
+}
+
+type walk struct {
+	names    []string
+	visiting map[string]bool // resolved directories that the walk is in, so that a link cannot lead in a circle
+}
+
+func (w *walk) dir(root, rel string) error {
+	full := filepath.Join(root, filepath.FromSlash(rel))
+	real, err := filepath.EvalSymlinks(full)
+	if err != nil {
+		return err
+	}
+	if w.visiting[real] {
 		return nil
-	})
-	slices.Sort(names)
-	return names, err
+	}
+	w.visiting[real] = true
+	defer delete(w.visiting, real)
+	entries, err := os.ReadDir(real)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		name := filepath.ToSlash(filepath.Join(rel, e.Name()))
+		info, err := os.Stat(filepath.Join(real, e.Name()))
+		switch {
+		case err != nil && languages[strings.ToLower(filepath.Ext(name))] == "":
+			// a dangling link that is no policy by its name
+		case err != nil:
+			return err
+		case info.IsDir() && e.Name() != ".git":
+			if err := w.dir(root, name); err != nil {
+				return err
+			}
+		case !info.IsDir():
+			w.names = append(w.names, name)
+		}
+		if len(w.names) > maxPolicyFiles*10 {
+			return problem.New(api.TooLarge, "it holds too many files")
+		}
+	}
+	return nil
 }
 
 func readFiles(path, root string, names []string) ([]policy.File, error) {
@@ -175,7 +206,7 @@ func readFiles(path, root string, names []string) ([]policy.File, error) {
 	files := make([]policy.File, 0, len(names))
 	total := 0
 	for _, name := range names {
-		data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
+		data, err := readRegular(filepath.Join(root, filepath.FromSlash(name)))
 		if err != nil {
 			return nil, unreadable(filepath.Join(path, name), err)
 		}
@@ -185,6 +216,18 @@ func readFiles(path, root string, names []string) ([]policy.File, error) {
 		files = append(files, policy.File{Name: name, Data: data})
 	}
 	return files, nil
+}
+
+// readRegular never opens a pipe or a device, which might never end.
+func readRegular(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("it is no regular file")
+	}
+	return os.ReadFile(path)
 }
 
 func resolve(dir, path string) string {

@@ -54,7 +54,7 @@ func TestReadPolicy(t *testing.T) {
 	}{
 		"rules":                 {path: "rules.json", lang: api.Rules, files: []string{"rules.json"}},
 		"cue":                   {path: "limit.cue", lang: api.CUE, files: []string{"limit.cue"}},
-		"rego, nested, sorted":  {path: "rego", lang: api.Rego, files: []string{"b.rego", "sub/a.rego"}},
+		"rego, nested, sorted":  {path: "rego", lang: api.Rego, files: []string{".hidden.rego", "b.rego", "sub/a.rego"}},
 		"mixed, language said":  {path: "mixed", as: api.Rego, lang: api.Rego, files: []string{"a.rego"}},
 		"mixed":                 {path: "mixed", fails: "several languages (rego, rules)"},
 		"holds none":            {path: "none", fails: "holds no policy"},
@@ -135,6 +135,10 @@ func TestConfigFailsClosed(t *testing.T) {
 		"duplicate key":       {"policies: []\npolicies: []", "policies"},
 		"no path":             {"policies: [{enforcement: advisory}]", "no path"},
 		"unknown enforcement": {"policies: [{path: a.json, enforcement: mandatory}]", `"mandatory"`},
+		"empty pattern":       {"policies: [{path: a.json, stacks: ['']}]", "never matches"},
+		"trailing slash":      {"policies: [{path: a.json, stacks: [infra/prod/]}]", "never matches"},
+		"leading dot":         {"policies: [{path: a.json, stacks: [./infra]}]", "never matches"},
+		"null policy":         {"policies: [~]", "no path"},
 		"bad pattern":         {"policies: [{path: a.json, stacks: ['[']}]", "no valid pattern"},
 		"not YAML":            {"policies: [", "assize.yaml"},
 	} {
@@ -157,5 +161,42 @@ func TestConfigStopsAtCheckout(t *testing.T) {
 	_, ok, err := repo.FindConfig(filepath.Join(dir, "repo", "a"))
 	if err != nil || ok {
 		t.Errorf("found %v, %v; want none", ok, err)
+	}
+}
+
+// TestLinks: neither a policy nor a stack behind a link may be overlooked.
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	dir := tree(t, map[string]string{
+		"assize.yaml":   "policies: [{path: policy/p.cue, stacks: [infra/prod]}]",
+		"policy/p.cue":  "x: 1",
+		"shared/a.rego": "", "rego/b.rego": "", "infra/prod/main.tf": "",
+	})
+	for link, to := range map[string]string{"rego/link": "../shared", "rego/loop": "..", "alias": "rego", "prodlink": "infra/prod", "gone.md": "nothing"} {
+		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, path := range []string{"rego", "alias"} {
+		src, err := repo.ReadPolicyAs(dir, path, api.Rego)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(names(src), " "); !strings.Contains(got, "link/a.rego") || !strings.Contains(got, "b.rego") {
+			t.Errorf("%s: read %s", path, got)
+		}
+	}
+	cfg, _, err := repo.FindConfig(filepath.Join(dir, "prodlink"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sources, err := cfg.PoliciesFor(filepath.Join(dir, "prodlink")); err != nil || len(sources) != 1 {
+		t.Errorf("%d policies through a link, %v; want the one that binds what it leads to", len(sources), err)
+	}
+	if _, err := repo.ReadData(dir, ""); err == nil {
+		t.Error("an empty path reads the current directory as data")
+	}
+	if _, err := repo.ReadData(dir, "infra"); err == nil {
+		t.Error("a directory without documents counts as data")
 	}
 }
