@@ -76,7 +76,11 @@ func (w *walk) visit(n node, at, rest Path) {
 		w.add(n, at, rest, stateOf(n))
 		return
 	}
+	text, _ := n.value.(string)
 	n, ok := unwrap(n)
+	if text != "" && w.plan.HasSecret(text) {
+		n.sensitive = true // what stands in a secret text is secret, however short
+	}
 	if !ok {
 		w.add(n, at, rest, Unknown)
 		w.found[len(w.found)-1].Reason = "text that looks like JSON and is not"

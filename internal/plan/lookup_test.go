@@ -272,3 +272,15 @@ func TestQuote(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+// TestLookupInSecretText: what stands in a text that is secret by value is
+// secret too, where no mark says so and however short it is.
+func TestLookupInSecretText(t *testing.T) {
+	t.Parallel()
+	p := decode(t, one(`"after":{"marked":"{\"pin\":12}","mirror":"{\"pin\":12}"},"after_sensitive":{"marked":true}`))
+	for _, f := range p.Lookup(&p.Changes[0], path(t, "mirror.pin")) {
+		if f.State != plan.Present || !f.Sensitive {
+			t.Errorf("%+v, want it present and sensitive", f)
+		}
+	}
+}

@@ -60,13 +60,17 @@ func (c collector) masked(v, mask any) {
 	c.all(v)
 }
 
-// all takes every text and every number of at least three digits in v. Keys,
-// booleans, null and blank texts are no secrets: to remove them would leave
-// nothing readable and hide nothing.
+// all takes every text and every number of at least three digits in v, and
+// those keys that are no plain word: user names and tokens are keys, too.
+// Words such as "password", booleans, null and blank texts are no secrets: to
+// remove them would leave nothing readable and hide nothing.
 func (c collector) all(v any) {
 	switch v := v.(type) {
 	case map[string]any:
-		for _, e := range v {
+		for k, e := range v {
+			if len(k) >= headLen && strings.Trim(k, "abcdefghijklmnopqrstuvwxyz_") != "" {
+				c.text(k)
+			}
 			c.all(e)
 		}
 	case []any:
@@ -96,14 +100,8 @@ func (c collector) text(s string) {
 		}
 	}
 	if inner, ok := unwrap(node{value: s}); ok {
-		parts := collector{}
 		if _, isText := inner.value.(string); !isText {
-			parts.all(inner.value)
-		}
-		for part := range parts {
-			if len(part) >= partLen {
-				c[part] = true
-			}
+			c.all(inner.value)
 		}
 	}
 }

@@ -49,7 +49,8 @@ func TestRedact(t *testing.T) {
 		{"JSON in JSON", []string{`a"b"c`}, `"{\"p\":\"a\\\"b\\\"c\"}"`, `"{\"p\":\"(sensitive)\"}"`},
 		{"a line of several", []string{"-----BEGIN KEY-----\nMIIEowIBAAKC\nshort\n-----END KEY-----\n"}, "got MIIEowIBAAKC, not short", "got (sensitive), not short"},
 		{"without its newline", []string{"hunter2\n"}, "p is hunter2.", "p is (sensitive)."},
-		{"a value in JSON", []string{`{"username":"root","password":"correct horse"}`}, "correct horse for root", "(sensitive) for root"},
+		{"a value in JSON", []string{`{"username":"root","password":"correct horse"}`}, "correct horse for root", "(sensitive) for (sensitive)"},
+		{"a key", []string{`{"tok-KEY-1":null,"password":"hunter2"}`}, "password of tok-KEY-1", "password of (sensitive)"},
 		{"a word", []string{"abc"}, "abc abcd xabc a-abc-a abc", "(sensitive) abcd xabc a-(sensitive)-a (sensitive)"},
 		{"a letter", []string{"é"}, "é née é_ é", "(sensitive) née é_ (sensitive)"},
 		{"blank", []string{"", "  ", "\n\n\n\n"}, "a    b\n\n\n\n", "a    b\n\n\n\n"},
@@ -111,13 +112,13 @@ func TestNoSecrets(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		one(`"after":{"p":"CANARY","q":1},"after_sensitive":{"q":true}`),
-		one(`"after":{"p":[true,null,"",12,{"CANARY":null}]},"after_sensitive":true`),
+		one(`"after":{"p":[true,null,"",12,{"canary":null}]},"after_sensitive":true`),
 		one(`"after":{"p":"CANARY"},"after_sensitive":{"p":false,"q":true}`),
 		`{"planned_values":{"outputs":{"o":{"value":"CANARY","sensitive":false}}}}`,
 		`{"variables":{"v":{"value":"CANARY"}},"configuration":{"root_module":{"variables":{"v":{"default":"CANARY"},"true":{}},"module_calls":{"m":{"module":{"variables":{"v":{"sensitive":true}}}}}}}}`,
 	} {
-		if p := decode(t, text); p.Redact("CANARY true null 12") != "CANARY true null 12" {
-			t.Errorf("%s: got %s", text, p.Redact("CANARY true null 12"))
+		if p := decode(t, text); p.Redact("CANARY canary true null 12") != "CANARY canary true null 12" {
+			t.Errorf("%s: got %s", text, p.Redact("CANARY canary true null 12"))
 		}
 	}
 }

@@ -248,7 +248,11 @@ func (s *Session) State(ctx context.Context) (api.State, error) {
 		Lineage string `json:"lineage"`
 		Serial  *int64 `json:"serial"`
 	}
-	if json.Unmarshal(out, &state) != nil || state.Lineage == "" || state.Serial == nil {
+	err = json.Unmarshal(out, &state)
+	if err == nil && state.Lineage == "" && state.Serial != nil && *state.Serial == 0 {
+		return api.State{}, nil // some backends have an empty state before the first one
+	}
+	if err != nil || state.Lineage == "" || state.Serial == nil {
 		return api.State{}, problem.New(api.Unavailable, "the state does not say its lineage and serial").
 			WithHint("look at what `%s state pull` prints", s.Tool.Name)
 	}
