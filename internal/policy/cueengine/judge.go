@@ -51,6 +51,8 @@ func (d *document) judge(r rule) outcome {
 		result := p.value.Unify(r.value(p.ctx))
 		if err := result.Validate(cue.Concrete(true)); err != nil {
 			o.addErrors(err, p.from)
+		} else if err := unevaluated(result); err != nil {
+			o.addErrors(err, p.from)
 		} else {
 			// Only a result that holds can be walked; one that does not says
 			// enough already.
