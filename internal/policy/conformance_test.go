@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -21,37 +22,40 @@ import (
 )
 
 // TestConformance runs one corpus through all three engines, which must agree.
+// A case is a txtar archive; it begins with what it pins and why, and holds:
 //
-// A case is a txtar archive: plan.json, or changes.json with only the entries
-// of resource_changes; one policy for each language; and want, with a line
-// "LEVEL RULE ADDRESS" for each finding ("-" for the whole plan), or "errored". lib.rego holds what
-// Rego authors need to tell unknown from missing. A CUE policy has neither
-// rule ids nor warnings, so only its denied addresses are compared. A language
-// that cannot say a case has a file cannot.LANGUAGE with the reason instead.
+//   - changes.json, the entries of resource_changes, or plan.json, a whole
+//     plan; flags.json, where the caller knows how the plan was made;
+//   - rules.json, policy.rego and policy.cue, which say the same thing. A
+//     language that cannot has a file cannot.LANGUAGE with the reason. lib.rego
+//     beside the cases is part of every Rego policy;
+//   - want: a line "LEVEL RULE ADDRESS" for each finding, nothing for a plan
+//     that passes, "errored" where no policy can judge, "refused" where the plan
+//     is none, which needs no policies. The address is "-" for the whole plan,
+//     and is followed by " (deposed KEY)" and by " @ PATH" where there are such;
+//   - secret: texts, one a line, that no verdict may hold.
+//
+// Rego has no paths, and CUE neither rule ids nor warnings, so these are not
+// compared there.
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	lib, err := os.ReadFile(filepath.Join("testdata", "conformance", "lib.rego"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	cases, err := filepath.Glob(filepath.Join("testdata", "conformance", "*.txtar"))
-	if err != nil || len(cases) == 0 {
-		t.Fatalf("no cases: %v", err)
-	}
-	for _, path := range cases {
-		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
+	for _, c := range readCases(t) {
+		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			files := readCase(t, path)
-			p, err := plan.Decode(casePlan(t, files))
-			if err != nil {
-				t.Fatal(err)
-			}
-			want := strings.Split(strings.TrimSpace(string(files["want"])), "\n")
-			for _, src := range caseSources(t, files, lib) {
-				got := lines(policy.Judge(engines, src, p))
-				if diff := gocmp.Diff(wantFor(src.Language, want), got); diff != "" {
-					t.Errorf("%s (-want +got):\n%s", src.Language, diff)
+			p, err := plan.Decode(c.plan(t))
+			if refused := c.files["want"] == "refused\n"; refused || err != nil {
+				if refused != (err != nil) {
+					t.Fatalf("decoding the plan: %v", err)
 				}
+				return
+			}
+			c.setFlags(t, p)
+			for _, src := range c.sources(t) {
+				v := policy.Judge(engines, src, p)
+				if diff := gocmp.Diff(c.want(src.Language), said(v)); diff != "" {
+					t.Errorf("%s (-want +got):\n%s%s", src.Language, diff, explain(v))
+				}
+				c.keepsSecrets(t, v)
 			}
 		})
 	}
@@ -59,91 +63,156 @@ func TestConformance(t *testing.T) {
 
 var engines = []policy.Engine{rules.Engine{}, regoengine.New(), cueengine.New()}
 
-func readCase(t *testing.T, path string) map[string][]byte {
+// policyFiles names what a case says in each language.
+var policyFiles = map[api.Language]string{api.Rules: "rules.json", api.Rego: "policy.rego", api.CUE: "policy.cue"}
+
+// A conformanceCase is one archive of the corpus.
+type conformanceCase struct {
+	name    string
+	comment string
+	files   map[string]string
+}
+
+func corpus(elem ...string) string {
+	return filepath.Join(append([]string{"testdata", "conformance"}, elem...)...)
+}
+
+func readCases(t *testing.T) []conformanceCase {
 	t.Helper()
-	ar, err := txtar.ParseFile(path)
+	lib, err := os.ReadFile(corpus("lib.rego"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	files := map[string][]byte{}
-	for _, f := range ar.Files {
-		files[f.Name] = f.Data
+	paths, err := filepath.Glob(corpus("*.txtar"))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no cases: %v", err)
 	}
-	return files
+	var out []conformanceCase
+	for _, path := range paths {
+		ar, err := txtar.ParseFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := conformanceCase{strings.TrimSuffix(filepath.Base(path), ".txtar"), string(ar.Comment), map[string]string{}}
+		for _, f := range ar.Files {
+			c.files[f.Name] = string(f.Data)
+		}
+		c.files["lib.rego"] = string(lib)
+		out = append(out, c)
+	}
+	return out
 }
 
-func casePlan(t *testing.T, files map[string][]byte) []byte {
+func (c conformanceCase) plan(t *testing.T) []byte {
 	t.Helper()
-	if raw, ok := files["plan.json"]; ok {
-		return raw
+	if raw, ok := c.files["plan.json"]; ok {
+		return []byte(raw)
 	}
-	raw, err := json.Marshal(map[string]any{
-		"format_version": "1.2", "terraform_version": "1.12.6",
-		"resource_changes": json.RawMessage(files["changes.json"]),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return raw
+	// Not by way of encoding/json, which would repair what is malformed.
+	return []byte(`{"format_version": "1.2", "terraform_version": "1.12.6", "resource_changes": ` + c.files["changes.json"] + `}`)
 }
 
-func caseSources(t *testing.T, files map[string][]byte, lib []byte) []policy.Source {
+func (c conformanceCase) setFlags(t *testing.T, p *plan.Plan) {
+	t.Helper()
+	if raw, ok := c.files["flags.json"]; ok {
+		if err := json.Unmarshal([]byte(raw), &p.Flags); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// sources are the case's policies. To leave a language out takes a reason.
+func (c conformanceCase) sources(t *testing.T) []policy.Source {
 	t.Helper()
 	var out []policy.Source
-	for lang, name := range map[api.Language]string{api.Rules: "rules.json", api.Rego: "policy.rego", api.CUE: "policy.cue"} {
-		data, ok := files[name]
+	for lang, name := range policyFiles {
+		text, ok := c.files[name]
+		if reason := strings.TrimSpace(c.files["cannot."+string(lang)]); ok == (reason != "") {
+			t.Errorf("want %s, or the reason why not in cannot.%s", name, lang)
+		}
 		if !ok {
-			if len(files["cannot."+string(lang)]) == 0 {
-				t.Errorf("no %s, and no reason in cannot.%s", name, lang)
-			}
 			continue
 		}
-		src := policy.Source{Path: name, Language: lang, Files: []policy.File{{Name: name, Data: data}}}
+		src := policy.Source{Path: name, Language: lang, Files: []policy.File{{Name: name, Data: []byte(text)}}}
 		if lang == api.Rego {
-			src.Files = []policy.File{{Name: "lib.rego", Data: lib}, src.Files[0]}
+			src.Files = append(src.Files, policy.File{Name: "lib.rego", Data: []byte(c.files["lib.rego"])})
 		}
 		out = append(out, src)
 	}
 	return out
 }
 
-// lines writes a verdict as a case's want does.
-func lines(v api.Verdict) []string {
+var (
+	wantForm = regexp.MustCompile(`^(deny|warn) (\S+) (.+)$`)
+	pathForm = regexp.MustCompile(` @ .+$`)
+)
+
+// want is what a language has to say: less than all, where it has no words.
+func (c conformanceCase) want(lang api.Language) []string {
+	out := []string{}
+	for line := range strings.Lines(c.files["want"]) {
+		line = strings.TrimSuffix(line, "\n")
+		if lang != api.Rules {
+			line = pathForm.ReplaceAllString(line, "")
+		}
+		if lang == api.CUE {
+			if strings.HasPrefix(line, "warn ") {
+				continue
+			}
+			line = wantForm.ReplaceAllString(line, "$1 - $3")
+		}
+		out = append(out, line)
+	}
+	return tidy(out)
+}
+
+// said writes a verdict as want does.
+func said(v api.Verdict) []string {
 	if v.Outcome == api.Errored {
 		return []string{"errored"}
 	}
 	out := []string{}
 	for _, f := range v.Findings {
-		address := cmp.Or(f.Address, "-")
-		line := strings.Join([]string{string(f.Level), f.Rule, address}, " ")
+		line := string(f.Level) + " " + f.Rule + " " + cmp.Or(f.Address, "-")
 		if v.Engine == api.CUE {
-			line = "deny " + address
+			line = string(f.Level) + " - " + cmp.Or(f.Address, "-")
+		}
+		if f.Deposed != "" {
+			line += " (deposed " + f.Deposed + ")"
+		}
+		if v.Engine == api.Rules && f.Path != "" {
+			line += " @ " + f.Path
 		}
 		out = append(out, line)
 	}
-	return tidyLines(out)
+	return tidy(out)
 }
 
-func wantFor(lang api.Language, want []string) []string {
-	if lang != api.CUE {
-		return tidyLines(want)
-	}
-	out := []string{}
-	for _, line := range want {
-		if f := strings.SplitN(line, " ", 3); len(f) == 3 && f[0] == "deny" {
-			line = "deny " + f[2]
-		}
-		if !strings.HasPrefix(line, "warn ") {
-			out = append(out, line)
-		}
-	}
-	return tidyLines(out)
+// tidy sorts, and drops repetitions: engines may make two findings of one
+// address.
+func tidy(lines []string) []string {
+	slices.Sort(lines)
+	return slices.Compact(lines)
 }
 
-// tidyLines sorts, and drops repetitions and blank lines: engines may make two
-// findings of one address.
-func tidyLines(in []string) []string {
-	out := slices.DeleteFunc(slices.Clone(in), func(s string) bool { return s == "" })
-	slices.Sort(out)
-	return slices.Compact(out)
+// explain is what a person needs to see of a verdict that was not wanted.
+func explain(v api.Verdict) string {
+	text := v.Error
+	for _, f := range v.Findings {
+		text += "\n\t" + f.Address + ": " + f.Path + ": " + f.Message
+	}
+	return strings.TrimSpace(text)
+}
+
+func (c conformanceCase) keepsSecrets(t *testing.T, v api.Verdict) {
+	t.Helper()
+	text, err := json.Marshal([]any{v, v.Findings})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for secret := range strings.Lines(c.files["secret"]) {
+		if secret = strings.TrimSuffix(secret, "\n"); strings.Contains(string(text), secret) {
+			t.Errorf("%s: the verdict holds %s:\n%s", v.Engine, secret, text)
+		}
+	}
 }
