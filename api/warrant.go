@@ -26,6 +26,7 @@ type Binding struct {
 	Configuration string   `json:"configuration"`
 	LockFile      string   `json:"lock_file"` // "" when there is none
 	Variables     string   `json:"variables"` // salted, because a variable may be a short secret
+	Backend       string   `json:"backend"`   // where the state is kept; salted, because its address may hold a secret
 	Salt          string   `json:"salt"`
 	VarFiles      []string `json:"var_files"` // relative to the stack's directory
 	Tool          Tool     `json:"tool"`

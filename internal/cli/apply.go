@@ -35,6 +35,7 @@ type applyOptions struct {
 	policies  policyFlags
 	dir, file string
 	json      bool
+	again     string // the flags of a plan that would take the place of this one, for hints
 }
 
 func newApplyCmd(g *Globals) *cobra.Command {
@@ -48,6 +49,7 @@ func newApplyCmd(g *Globals) *cobra.Command {
 			if len(args) == 1 {
 				o.file = args[0]
 			}
+			o.again = chosen(cmd) + flagged("--out", o.file)
 			return runApply(cmd.Context(), g, o)
 		},
 	}
@@ -61,7 +63,7 @@ func newApplyCmd(g *Globals) *cobra.Command {
 // not read words.
 func runApply(ctx context.Context, g *Globals, o applyOptions) error {
 	result := api.Applied{Outcome: api.ApplyFailed, Refusals: []api.Refusal{}, Policies: []api.Verdict{}, Findings: []api.Finding{}}
-	err := inDir(o.dir, apply(ctx, g, o, &result))
+	err := retyped(o.again, apply(ctx, g, o, &result))
 	if !o.json {
 		return err
 	}
@@ -146,6 +148,9 @@ func observe(ctx context.Context, stack *runner.Stack, saved *runner.Saved, was 
 		if early = append(early, gate.Configuration(was, now)...); len(early) > 0 && ctx.Err() == nil {
 			return api.Binding{}, refused(result, early)
 		}
+		if problem.Code(err) == api.Conflict {
+			result.Outcome = api.ApplyRefused
+		}
 		return api.Binding{}, err
 	}
 	if refusals := gate.Compare(was, now); len(refusals) > 0 {
@@ -187,8 +192,8 @@ func carryOut(ctx context.Context, g *Globals, w *work, decision gate.Decision, 
 	if len(result.Policies) == 0 {
 		fmt.Fprintln(w.out, "No policy was named: the plan was not judged again.")
 	}
-	// The tool gets the streams themselves and no pipe, so that it does not
-	// lose its output, and its life, when this process is killed.
+	// The tool gets the streams themselves where they outlive this process: a
+	// progress line between them would not.
 	w.progress.step("")
 	stack := w.stack
 	stack.Step = nil

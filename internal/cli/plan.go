@@ -55,7 +55,7 @@ func newPlanCmd(g *Globals) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.invocation = chosen(cmd)
-			return inDir(o.dir, runPlan(cmd.Context(), g, o))
+			return retyped(o.invocation+flagged("--out", o.out), runPlan(cmd.Context(), g, o))
 		},
 	}
 	o.policies.register(cmd)
@@ -241,11 +241,23 @@ func chosen(cmd *cobra.Command) string {
 		if f.Shorthand != "" {
 			flag = "-" + f.Shorthand
 		}
+		if f.Value.Type() == "bool" { // which takes its value only with =
+			b.WriteString(" " + flag + "=" + f.Value.String())
+			continue
+		}
 		for _, value := range values {
-			b.WriteString(" " + flag + quoteAll(value))
+			b.WriteString(flagged(flag, value))
 		}
 	}
 	return b.String()
+}
+
+// flagged is a flag with its value, or nothing without one.
+func flagged(flag, value string) string {
+	if value == "" {
+		return ""
+	}
+	return " " + flag + quoteAll(value)
 }
 
 // plainWord are the characters that no shell gives a meaning.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"time"
 )
@@ -28,13 +29,21 @@ type progress struct {
 	done    chan struct{}
 }
 
-func newProgress(w io.Writer, subject string) *progress {
+// newProgress draws on w only where out is a terminal, too: a line that moves
+// beside output that goes to a file or a pipe is of no use, and the pipe's
+// reader may be drawing as well.
+func newProgress(w, out io.Writer, subject string) *progress {
 	p := &progress{subject: subject, done: make(chan struct{})}
-	if f, ok := w.(*os.File); ok && isTerminal(f) {
+	if onTerminal(w) && onTerminal(out) {
 		p.w = w
 		go p.tick()
 	}
 	return p
+}
+
+func onTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && isTerminal(f)
 }
 
 func (p *progress) tick() {
@@ -72,7 +81,11 @@ func (p *progress) draw() {
 	}
 	p.erase()
 	if p.doing != "" {
-		fmt.Fprintf(p.w, "assize: %s %s, %s", p.doing, p.subject, time.Since(p.since).Round(time.Second))
+		of := " " // planning payments, but reading the state of payments
+		if strings.Contains(p.doing, " ") {
+			of = " of "
+		}
+		fmt.Fprintf(p.w, "assize: %s%s%s, %s", p.doing, of, p.subject, time.Since(p.since).Round(time.Second))
 		p.drawn = true
 	}
 }

@@ -28,6 +28,10 @@ func TestProgress(t *testing.T) {
 			t.Errorf("the line was written into the tool's: %q", got)
 		}
 		tool.Write([]byte("and its end\n"))
+		p.step("reading the state")
+		if got := lastLine(screen.String()); got != "assize: reading the state of payments, 0s" {
+			t.Errorf("the line is %q", got)
+		}
 		p.stop()
 		synctest.Wait()
 		visible := strings.Join(strings.Split(erased(screen.String()), "\n"), "\n")
@@ -40,7 +44,7 @@ func TestProgress(t *testing.T) {
 func TestNoProgressWithoutTerminal(t *testing.T) {
 	t.Parallel()
 	var file bytes.Buffer
-	p := newProgress(&file, "payments")
+	p := newProgress(&file, &file, "payments")
 	p.step("planning")
 	if w := p.around(&file); w != &file {
 		t.Error("the tool does not get the file itself")

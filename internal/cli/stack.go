@@ -35,13 +35,20 @@ func stackDir(dir string) (string, error) {
 	return abs, nil
 }
 
-// inDir completes a hint for a user who is not in the stack's directory: what
-// it says to type next must work where it is typed.
-func inDir(dir string, err error) error {
+// retyped completes a hint to plan again: what it says to type next must work
+// where it is typed, on the same stack, with the same policies and place. flags
+// are those of [chosen], ready to be typed.
+func retyped(flags string, err error) error {
+	const command = "assize plan"
 	var e *problem.Error
-	if dir != "." && errors.As(err, &e) {
-		e.Hint = strings.Replace(e.Hint, "assize plan", "assize plan"+quoteAll("-C", dir), 1)
+	if flags == "" || !errors.As(err, &e) {
+		return err
 	}
+	full := command + flags
+	if strings.TrimSpace(strings.Replace(e.Hint, command, "", 1)) != "" {
+		full = "`" + full + "`" // prose follows, which is not to be typed
+	}
+	e.Hint = strings.ReplaceAll(strings.ReplaceAll(e.Hint, "`"+command+"`", command), command, full)
 	return err
 }
 
@@ -52,6 +59,8 @@ type work struct {
 	out      io.Writer // where the tool prints; with --json, not standard output
 	look     report.Options
 	stop     func()
+
+	interrupted <-chan struct{}
 }
 
 // workOn finds the tool and joins it with the streams and signals of this
@@ -61,11 +70,12 @@ func (g *Globals) workOn(ctx context.Context, stack *runner.Stack, json bool) (c
 	if err != nil {
 		return ctx, nil, err
 	}
-	w := &work{stack: stack, out: g.Out, look: g.reportOptions(), progress: newProgress(g.Err, filepath.Base(stack.Session.Dir))}
+	w := &work{stack: stack, out: g.Out, look: g.reportOptions(), progress: newProgress(g.Err, g.Out, filepath.Base(stack.Session.Dir))}
 	if json {
 		w.out, w.look = g.Err, report.Options{}
 	}
 	ctx, force, stop := interruptible(ctx)
+	w.interrupted = ctx.Done()
 	w.stop = func() { w.progress.stop(); stop() }
 	stack.Step = w.progress.step
 	stack.Session.Tool = tool
@@ -144,11 +154,24 @@ func specified(dir string) bool {
 	return false
 }
 
-// judge runs every policy on a plan.
+// judge runs every policy on a plan. It does not wait for them once there was
+// an interrupt; then every verdict is an error, and the process is about to end,
+// which ends a policy's child process.
 func (g *Globals) judge(w *work, p *plan.Plan, policies []namedPolicy) []api.Verdict {
 	w.progress.step("judging")
 	defer w.progress.step("")
-	return judgeAll(g.Engines, []planInput{{plan: p}}, policies)[0].Verdicts
+	judged := make(chan []api.Verdict, 1)
+	go func() { judged <- judgeAll(g.Engines, []planInput{{plan: p}}, policies)[0].Verdicts }()
+	select {
+	case verdicts := <-judged:
+		return verdicts
+	case <-w.interrupted:
+	}
+	verdicts := make([]api.Verdict, len(policies))
+	for i, named := range policies {
+		verdicts[i] = policy.Errored(named.src, problem.New(api.Unavailable, "interrupted"))
+	}
+	return verdicts
 }
 
 // blocks reports whether one verdict alone stops an apply.
@@ -173,19 +196,32 @@ func printVerdicts(out, why io.Writer, verdicts []api.Verdict, o report.Options)
 			return err
 		}
 	}
-	if err := printRest(out, rest, o); err != nil {
+	if err := printRest(out, rest, against.Len() > 0, o); err != nil {
 		return err
 	}
 	_, err := why.Write(against.Bytes())
 	return err
 }
 
-func printRest(out io.Writer, verdicts []api.Verdict, o report.Options) error {
+// printRest leaves out the closing line when something blocks: it would say of
+// the rest that policy has passed.
+func printRest(out io.Writer, verdicts []api.Verdict, blocked bool, o report.Options) error {
+	var text bytes.Buffer
 	for _, v := range verdicts {
-		if len(v.Findings) > 0 { // warnings: shown, and they block nothing
-			fmt.Fprintln(out) // what the tool says ends where it likes
-			return report.Text(out, policy.Collect([]policy.Judged{{Verdicts: verdicts}}), o)
+		if len(v.Findings) == 0 {
+			continue
 		}
+		fmt.Fprintln(&text) // what the tool says ends where it likes
+		if err := report.Text(&text, policy.Collect([]policy.Judged{{Verdicts: verdicts}}), o); err != nil {
+			return err
+		}
+		shown := text.Bytes()
+		if blocked {
+			shown = bytes.TrimRight(shown, "\n")
+			shown = shown[:bytes.LastIndexByte(shown, '\n')+1]
+		}
+		_, err := out.Write(shown)
+		return err
 	}
 	for _, v := range verdicts {
 		if err := report.Satisfied(out, v); err != nil {

@@ -16,6 +16,12 @@ func Compare(was, now api.Binding) []api.Refusal {
 		refusals = append(refusals, refusal("tool",
 			fmt.Sprintf("the plan was made with %s %s, this is %s", was.Tool.Name, was.Tool.Version, orNone(now.Tool.Version)), planAgain))
 	}
+	// Two backends may hold copies of one state, so its lineage and serial do
+	// not tell them apart.
+	if moved(was.Backend, now.Backend) {
+		refusals = append(refusals, refusal("backend",
+			"the backend is not that of the plan: its settings, or variables in the environment that steer it, are others", planAgain))
+	}
 	return append(refusals, compareState(was.State, now.State)...)
 }
 

@@ -23,7 +23,7 @@ func digest(s string) string { return "sha256:" + strings.Repeat(s, 64) }
 func binding() api.Binding {
 	return api.Binding{
 		Plan: digest("1"), Document: digest("2"), Configuration: digest("3"), LockFile: digest("4"), Variables: digest("5"),
-		Salt: "salt", VarFiles: []string{"prod.tfvars"}, Flags: []string{"-destroy"},
+		Backend: digest("7"), Salt: "salt", VarFiles: []string{"prod.tfvars"}, Flags: []string{"-destroy"},
 		Tool:      api.Tool{Name: "tofu", Version: "1.12.6", Digest: digest("6")},
 		State:     api.State{Lineage: "a", Serial: 3},
 		Workspace: "default", Commit: "abc",
@@ -74,6 +74,8 @@ func TestCompare(t *testing.T) {
 		{"tool", func(b *api.Binding) { b.Tool.Version = "1.12.7" }, "the plan was made with tofu 1.12.6, this is 1.12.7"},
 		{"tool", func(b *api.Binding) { b.Tool.Digest = digest("f") },
 			"tofu is another program than the one that made the plan (sha256:666666666666, now sha256:ffffffffffff)"},
+		{"backend", func(b *api.Binding) { b.Backend = digest("f") },
+			"the backend is not that of the plan: its settings, or variables in the environment that steer it, are others"},
 		{"workspace", func(b *api.Binding) { b.Workspace = "prod" }, `the workspace is "prod", and the plan was made in "default"`},
 		{"state", func(b *api.Binding) { b.State.Serial = 4 }, "the state has moved on: serial 3, now 4"},
 		{"state", func(b *api.Binding) { b.State.Serial = 2 }, "the state has gone back: serial 3, now 2"},
@@ -329,7 +331,7 @@ func TestNothingOpensTheGate(t *testing.T) {
 // move changes n things that have not been changed yet.
 func move(t *rapid.T, b *api.Binding, n int) {
 	for range n {
-		fields := []*string{&b.Plan, &b.Document, &b.Configuration, &b.LockFile, &b.Variables, &b.Workspace}
+		fields := []*string{&b.Plan, &b.Document, &b.Configuration, &b.LockFile, &b.Variables, &b.Backend, &b.Workspace}
 		*rapid.SampledFrom(fields).Draw(t, "field") = rapid.SampledFrom([]string{"", digest("e"), "?"}).Draw(t, "value")
 	}
 }

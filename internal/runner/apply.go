@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"time"
 
 	"github.com/assize-iac/assize/api"
@@ -19,6 +21,9 @@ const afterwards = 30 * time.Second
 // Prepare makes the directory ready for an apply: modules and providers as the
 // lock file has them, and no others.
 func (s *Stack) Prepare(ctx context.Context) error {
+	if err := s.refuseErrored(); err != nil {
+		return err
+	}
 	s.step("initialising")
 	return s.Session.InitLocked(ctx)
 }
@@ -40,14 +45,18 @@ func (s *Stack) Apply(ctx context.Context, v *Saved, was api.State) (*api.State,
 	if ctx.Err() != nil {
 		return nil, &problem.Error{Code: api.Unavailable, Message: "interrupted; nothing was applied", Cause: tofu.ErrInterrupted}
 	}
+	if err := s.Session.Applicable(); err != nil { // before the warrant is used up for nothing
+		return nil, err
+	}
 	if err := v.Claim(); err != nil {
 		return nil, err
 	}
 	s.step("applying")
+	s.Session.Spool = v.private.path
 	err := s.Session.Apply(ctx, v.copy)
 	after, stateErr := s.stateAfter(ctx)
 	if err != nil {
-		return after, ended(err, was, after)
+		return after, s.unwritten(ended(err, was, after))
 	}
 	if stateErr != nil {
 		return nil, nil // it was applied; that the new serial is not known changes nothing
@@ -71,7 +80,7 @@ func (s *Stack) stateAfter(ctx context.Context) (*api.State, error) {
 
 // ended says what is known. It never says that nothing was done, for the tool
 // may have changed something before it could write it down.
-func ended(err error, was api.State, after *api.State) error {
+func ended(err error, was api.State, after *api.State) *problem.Error {
 	known := "the state cannot be read, so it is not known what was applied"
 	switch {
 	case after == nil:
@@ -88,6 +97,39 @@ func ended(err error, was api.State, after *api.State) error {
 	}
 	return problem.New(api.Unavailable, "%w; %s", err, known).
 		WithHint("assize plan shows what is left to do; the saved plan has been used up")
+}
+
+// erroredName is where the tool leaves a state that it could not write.
+const erroredName = "errored.tfstate"
+
+// unwritten puts first what else would be lost: the tool could not write the
+// state, so the one that was read afterwards does not know what it made.
+func (s *Stack) unwritten(err *problem.Error) error {
+	if !s.errored() {
+		return err
+	}
+	return problem.New(api.Unavailable, "%w; the tool could not write the state and has left it in %s", err, erroredName).
+		WithHint("%s", s.pushHint())
+}
+
+// refuseErrored refuses to work from a state that does not know everything
+// that was made: what is missing in it would be made twice.
+func (s *Stack) refuseErrored() error {
+	if !s.errored() {
+		return nil
+	}
+	return problem.New(api.Conflict, "%s holds what an earlier apply has made and could not write to the state", erroredName).
+		WithHint("%s", s.pushHint())
+}
+
+// errored takes what cannot be looked at for one that is there.
+func (s *Stack) errored() bool {
+	_, err := os.Lstat(s.resolve(erroredName))
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+func (s *Stack) pushHint() string {
+	return fmt.Sprintf("before anything else: `%s state push %s`, and remove that file once it has worked", s.Session.Tool.Name, erroredName)
 }
 
 // serial is left out where there is none, so that 0 is not taken for one.

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/problem"
@@ -69,7 +70,7 @@ func (s *Stack) localModules() ([]string, error) {
 		return dirs, nil
 	}
 	var record struct {
-		Modules []struct{ Dir string }
+		Modules []module
 	}
 	if err == nil {
 		err = json.Unmarshal(data, &record)
@@ -77,17 +78,48 @@ func (s *Stack) localModules() ([]string, error) {
 	if err != nil {
 		return nil, problem.New(api.Unavailable, "the record of modules cannot be read: %w", err).WithHint("%s init", s.Session.Tool.Name)
 	}
+	installed := map[string]bool{}
 	for _, m := range record.Modules {
-		dir := filepath.Clean(m.Dir)
-		if downloaded, err := filepath.Rel(s.Session.DataDir(), s.resolve(dir)); err == nil && filepath.IsLocal(downloaded) {
-			continue
-		}
-		if !slices.Contains(dirs, dir) {
+		installed[m.Key] = m.remote()
+	}
+	for _, m := range record.Modules {
+		if dir := filepath.Clean(m.Dir); !s.downloaded(dir, installed) && !slices.Contains(dirs, dir) {
 			dirs = append(dirs, dir)
 		}
 	}
 	slices.Sort(dirs)
 	return dirs, nil
+}
+
+// A module is an entry of the tool's record.
+type module struct{ Key, Source, Dir string }
+
+// remote tells the modules that the tool copies into its own directory. The
+// root module has no source.
+func (m module) remote() bool {
+	return m.Source != "" && !strings.HasPrefix(m.Source, "./") && !strings.HasPrefix(m.Source, "../") && !filepath.IsAbs(m.Source)
+}
+
+// downloaded tells a module in the tool's own directory, where each lies under
+// its key, from a local one. Links are followed first: a module with an
+// absolute path is a link there to files that anybody may edit. The key is
+// needed where TF_DATA_DIR is the stack itself, whose own modules may lie in the
+// same place. When in doubt it is local, and bound.
+func (s *Stack) downloaded(dir string, installed map[string]bool) bool {
+	home, err := filepath.EvalSymlinks(filepath.Join(s.Session.DataDir(), "modules"))
+	if err != nil {
+		return false
+	}
+	path, err := filepath.EvalSymlinks(s.resolve(dir))
+	if err != nil {
+		return false
+	}
+	below, err := filepath.Rel(home, path)
+	if err != nil || !filepath.IsLocal(below) {
+		return false
+	}
+	key, _, _ := strings.Cut(filepath.ToSlash(below), "/")
+	return installed[key]
 }
 
 // variables is the digest of everything a variable's value comes from but the
@@ -151,11 +183,16 @@ func (s *Stack) list(dir string, match func(name string) bool) ([]string, error)
 // leads to; one that leads nowhere, and a file that is not there, is told apart
 // from an empty file.
 func (s *Stack) add(h hash.Hash, name string) error {
-	data, err := os.ReadFile(s.resolve(name))
+	f, err := openRegular(s.resolve(name))
 	if errors.Is(err, fs.ErrNotExist) {
 		fmt.Fprintf(h, "%q absent\n", filepath.ToSlash(name))
 		return nil
 	}
+	if err != nil {
+		return unreadable(name, err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(f)
 	if err != nil {
 		return unreadable(name, err)
 	}
@@ -174,7 +211,7 @@ func (s *Stack) resolve(name string) string {
 
 // fileDigest is what sha256sum prints for the file.
 func fileDigest(path string) (string, error) {
-	f, err := os.Open(path)
+	f, err := openRegular(path)
 	if err != nil {
 		return "", unreadable(path, err)
 	}
@@ -184,6 +221,33 @@ func fileDigest(path string) (string, error) {
 		return "", unreadable(path, err)
 	}
 	return sum(h), nil
+}
+
+var errIrregular = errors.New("it is no regular file")
+
+// openRegular refuses a pipe or a device without opening it: what comes out of
+// one differs from one reader to the next, and reading may never end. Should it
+// become one in between, opening does not wait for a writer.
+func openRegular(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		err = errIrregular
+	}
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	if info, err = f.Stat(); err == nil && !info.Mode().IsRegular() {
+		err = errIrregular
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
 }
 
 func sum(h hash.Hash) string { return "sha256:" + hex.EncodeToString(h.Sum(nil)) }

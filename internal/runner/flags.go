@@ -1,6 +1,9 @@
 package runner
 
 import (
+	"os"
+	"path"
+	"path/filepath"
 	"strings"
 
 	"github.com/assize-iac/assize/api"
@@ -47,4 +50,35 @@ func FlagsOf(b api.Binding) (plan.Flags, error) {
 		}
 	}
 	return f, nil
+}
+
+// reserved are names that would not stay a plan: the tools read or write them,
+// or they are those of a warrant.
+var reserved = []string{"*.warrant.json", ".gitignore", "*.tf", "*.tofu", "*.tf.json", "*.tofu.json", "*.tfvars", "*.tfvars.json", "*.tfstate", "*.tfstate.*", lockFileName}
+
+// savable refuses a place for a plan before anything is made that could not be
+// put there.
+func (s *Stack) savable(file string) error {
+	if file == "" {
+		return nil
+	}
+	if strings.HasPrefix(file, "-") {
+		return problem.New(api.Invalid, "--out %s looks like a flag", file).WithHint("write ./%s", file)
+	}
+	plan, _ := s.Files(file)
+	name := strings.ToLower(filepath.Base(plan)) // some file systems make no difference
+	for _, pattern := range reserved {
+		if ok, _ := path.Match(pattern, name); ok {
+			return problem.New(api.Invalid, "--out %s: a plan cannot have the name of a %s file", file, strings.TrimPrefix(pattern, "*")).
+				WithHint("such as --out review.tfplan")
+		}
+	}
+	dir := filepath.Dir(plan)
+	if dir == s.resolve(dirName) { // made when it is needed
+		return nil
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return problem.New(api.NotFound, "--out %s: there is no directory %s", file, dir).WithHint("create it first")
+	}
+	return nil
 }

@@ -46,6 +46,9 @@ func (s *Stack) Still(b api.Binding) (api.Binding, error) {
 	if now.Variables, err = s.variables(b.Salt, b.VarFiles); err != nil {
 		return api.Binding{}, err
 	}
+	if now.Backend, err = s.backend(b.Salt); err != nil {
+		return api.Binding{}, err
+	}
 	if now.Workspace, err = s.Session.Workspace(); err != nil {
 		return api.Binding{}, err
 	}

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 
@@ -18,6 +19,10 @@ import (
 const dirName = ".assize"
 
 const temporaryPrefix = "tmp-"
+
+// placedPrefix is that of a file on its way to its place, which may be in a
+// directory that is not ours.
+const placedPrefix = ".assize-tmp-"
 
 // A private is a directory of one process. It is locked while it is in use, so
 // that what a killed process left behind can be told from what is in use.
@@ -77,33 +82,52 @@ func refuseLink(home string) error {
 	return nil
 }
 
-// keepFromGit creates the file but never follows a link to another one.
+// keepFromGit writes the file anew unless it says what it must, for one that
+// was cut short or came with a checkout would let git have the plans. What it
+// says is complete or not there, and a link is replaced, never followed.
 func keepFromGit(path string) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		return nil
+	info, err := os.Lstat(path)
+	if err == nil && info.Mode().IsRegular() {
+		if data, err := os.ReadFile(path); err == nil && string(data) == ignoreAll {
+			return nil
+		}
 	}
-	if err == nil {
-		_, err = f.WriteString("*\n")
-		err = errors.Join(err, f.Close())
-	}
-	if err != nil {
-		return unwritable(path, err)
-	}
-	return nil
+	return place(strings.NewReader(ignoreAll), path)
 }
 
-// sweep removes what processes that were killed have left behind.
+const ignoreAll = "*\n"
+
+// claimedName is the name that [Saved.Claim] gives a warrant for a moment.
+var claimedName = regexp.MustCompile(`\.warrant\.json\.[A-Z2-7]{26}$`)
+
+// sweep removes what processes that were killed have left behind in our own
+// directory, where every such name is ours.
 func sweep(home string) {
-	entries, err := os.ReadDir(home)
+	sweepNamed(home, func(name string) bool {
+		return strings.HasPrefix(name, temporaryPrefix) || strings.HasPrefix(name, placedPrefix) || claimedName.MatchString(name)
+	})
+}
+
+// sweepBeside does so where --out has a plan saved; the directory is the
+// user's, so only names that nobody else gives are touched.
+func sweepBeside(warrant string) {
+	base := filepath.Base(warrant)
+	sweepNamed(filepath.Dir(warrant), func(name string) bool {
+		return strings.HasPrefix(name, placedPrefix) || strings.HasPrefix(name, base+".") && claimedName.MatchString(name)
+	})
+}
+
+// sweepNamed leaves alone what is locked: its process lives.
+func sweepNamed(dir string, ours func(name string) bool) {
+	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return
 	}
 	for _, e := range entries {
-		if !e.IsDir() || !strings.HasPrefix(e.Name(), temporaryPrefix) {
+		if !ours(e.Name()) || !e.IsDir() && !e.Type().IsRegular() {
 			continue
 		}
-		path := filepath.Join(home, e.Name())
+		path := filepath.Join(dir, e.Name())
 		if f, err := lock(path); err == nil {
 			_ = os.RemoveAll(path)
 			f.Close()
@@ -128,6 +152,10 @@ func unwritable(path string, err error) error {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
 		err = pe.Err
+	}
+	var le *os.LinkError
+	if errors.As(err, &le) {
+		err = le.Err // nor are its names, one of which is temporary
 	}
 	return problem.New(api.Unavailable, "%s cannot be written: %w", path, err)
 }

@@ -48,6 +48,9 @@ func (p *Planned) Close() { p.private.close() }
 // it and again afterwards: a plan of a moving target is refused, because no
 // digest would be that of what the tool has read (docs/warrant.md, rule 3).
 func (s *Stack) Plan(ctx context.Context, o Options) (_ *Planned, err error) {
+	if err := s.refuseErrored(); err != nil {
+		return nil, err
+	}
 	p := &Planned{}
 	if p.private, err = newPrivate(s.Session.Dir); err != nil {
 		return nil, err
@@ -134,6 +137,7 @@ func settled(before, after api.Binding) error {
 		{"the configuration", before.Configuration, after.Configuration},
 		{"the lock file", before.LockFile, after.LockFile},
 		{"a variable file", before.Variables, after.Variables},
+		{"the backend", before.Backend, after.Backend},
 		{"the workspace", before.Workspace, after.Workspace},
 		{"the tool", before.Tool.Digest, after.Tool.Digest},
 	} {

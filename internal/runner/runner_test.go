@@ -289,10 +289,11 @@ func TestVoid(t *testing.T) {
 	if diff := cmp.Diff([]string{".gitignore"}, st.kept()); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := st.Void("main.tf"); problem.Code(err) != api.Conflict {
-		t.Errorf("--out main.tf: %v", err)
+	st.write("notes.txt", "somebody else's")
+	if _, err := st.Void("notes.txt"); problem.Code(err) != api.Conflict {
+		t.Errorf("--out notes.txt: %v", err)
 	}
-	if _, err := os.Stat(filepath.Join(st.dir, "main.tf")); err != nil {
+	if _, err := os.Stat(filepath.Join(st.dir, "notes.txt")); err != nil {
 		t.Error(err)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/problem"
@@ -39,7 +41,11 @@ func (s *Stack) Void(file string) (bool, error) {
 	if err := refuseLink(s.resolve(dirName)); err != nil {
 		return false, err
 	}
+	if err := s.savable(file); err != nil {
+		return false, err
+	}
 	plan, warrant := s.Files(file)
+	sweepBeside(warrant)
 	_, err := os.Lstat(plan)
 	hasPlan := err == nil
 	_, err = os.Lstat(warrant)
@@ -68,18 +74,25 @@ func (s *Stack) Save(p *Planned, file string, warrant []byte) error {
 	if err := place(f, planPath); err != nil {
 		return err
 	}
-	return place(bytes.NewReader(warrant), warrantPath)
+	if err := place(bytes.NewReader(warrant), warrantPath); err != nil {
+		_ = os.Remove(planPath) // it holds secrets, and without its warrant it is nothing
+		return err
+	}
+	return nil
 }
 
 // place writes a file for its owner alone, completely or not at all. It does
 // not follow a link at path.
 func place(r io.Reader, path string) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), temporaryPrefix) // 0600
+	tmp, err := os.CreateTemp(filepath.Dir(path), placedPrefix) // 0600
 	if err != nil {
 		return unwritable(path, err)
 	}
+	defer tmp.Close() // and with it the lock, not before the file is in place
+	// So that nobody sweeps it up; without locks nobody sweeps.
+	_ = syscall.Flock(int(tmp.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	_, err = io.Copy(tmp, r)
-	err = errors.Join(err, tmp.Sync(), tmp.Close())
+	err = errors.Join(err, tmp.Sync())
 	if err == nil {
 		err = os.Rename(tmp.Name(), path)
 	}
@@ -134,7 +147,7 @@ func (s *Stack) Take(file string) (*Saved, error) {
 
 // readWarrant reads without understanding: what the bytes say is for the gate.
 func readWarrant(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := openRegular(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, problem.New(api.Stale, "the saved plan has no warrant: %s does not exist", path).
 			WithHint("assize plan judges a new plan and writes its warrant")
@@ -177,11 +190,22 @@ func copyFile(from, to string) (digest string, err error) {
 // a warrant under which an apply has begun cannot be used again, however the
 // apply ends (docs/warrant.md, rule 8).
 func (v *Saved) Claim() error {
+	if f, err := lock(v.warrant); err == nil { // so that nobody sweeps it up half-way
+		defer f.Close()
+	}
 	claimed := v.warrant + "." + rand.Text()
-	if err := os.Rename(v.warrant, claimed); err != nil {
-		return problem.New(api.Conflict, "the saved plan has been applied or removed meanwhile: %w", unwritable(v.warrant, err)).WithHint("assize plan")
+	err := os.Rename(v.warrant, claimed)
+	if errors.Is(err, fs.ErrNotExist) {
+		return problem.New(api.Conflict, "the saved plan has been applied or removed meanwhile: %s is gone", v.warrant).WithHint("assize plan")
+	}
+	if err != nil {
+		return problem.New(api.Unavailable, "the saved plan cannot be used up, so it cannot be applied; nothing was applied: %w", unwritable(v.warrant, err)).
+			WithHint("a saved plan is applied once; make its directory writable")
 	}
 	data, err := readWarrant(claimed)
+	if err != nil { // it has the name in between, which nobody knows
+		err = problem.New(problem.Code(err), "%s", strings.ReplaceAll(err.Error(), claimed, v.warrant)).WithHint("assize plan")
+	}
 	if err == nil && !bytes.Equal(data, v.Warrant) {
 		// Somebody has planned again: theirs goes back, unless a newer one is there.
 		_ = os.Link(claimed, v.warrant)

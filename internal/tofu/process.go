@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"runtime"
 	"slices"
 	"strings"
@@ -70,6 +71,9 @@ func (s *Session) run(ctx context.Context, c call) (int, error) {
 	if ctx.Err() != nil {
 		return -1, s.interrupted(c.args, "was not started")
 	}
+	// In a group of its own the tool is in the terminal's background, where
+	// `stty tostop` would stop it as it prints. It inherits that this is ignored.
+	signal.Ignore(syscall.SIGTTOU)
 	cmd := exec.Command(s.Tool.Path, c.args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = s.Dir, c.out, c.err
 	cmd.Env = append(slices.Clone(s.Tool.environ()), "TF_IN_AUTOMATION=1")
@@ -109,19 +113,26 @@ func (s *Session) wait(ctx context.Context, p *os.Process, ended <-chan error, q
 			return asked, err
 		case <-done:
 			done, asked = nil, true
-			_ = p.Signal(os.Interrupt) // it may have ended this very moment
+			interrupt(p)
 			if quick {
 				kill = time.After(cmp.Or(s.Grace, graceDefault))
 			}
 		case <-force:
 			force, asked = nil, true
-			_ = p.Signal(os.Interrupt)
+			interrupt(p)
 			kill = time.After(cmp.Or(s.Grace, graceDefault))
 		case <-kill:
 			kill = nil
 			_ = killGroup(p.Pid)
 		}
 	}
+}
+
+// interrupt wakes a process that was stopped, for it would not take the signal.
+// It may have ended this very moment, which is no error.
+func interrupt(p *os.Process) {
+	_ = p.Signal(os.Interrupt)
+	_ = p.Signal(syscall.SIGCONT)
 }
 
 func (s *Session) outcome(c call, asked bool, err error) (int, error) {
@@ -165,28 +176,33 @@ var harmless = []string{"-no-color", "-compact-warnings", "-concise", "-input=fa
 
 var harmlessPrefixes = []string{"-parallelism=", "-lock-timeout="}
 
+// harmlessInit may stand in TF_CLI_ARGS_init besides: the backend that they
+// select is bound, and so is the lock file that says which providers they find.
+// What moves a state to another backend is not among them.
+var harmlessInit = []string{"-reconfigure", "-lockfile=readonly"}
+
+var harmlessInitPrefixes = []string{"-backend-config=", "-plugin-dir="}
+
 // refuseHiddenFlags refuses flags that the environment would add to a command
 // behind the warrant's back, such as -target or -state (docs/warrant.md, rule
-// 10). What init is given shows in the state it selects.
+// 10). A flag that is quoted, or parted from its value, is not recognised and
+// refused.
 func (s *Session) refuseHiddenFlags(args []string) error {
 	words := strings.ReplaceAll(strings.TrimPrefix(s.words(args), s.Tool.Name+" "), " ", "_")
 	for _, name := range []string{"TF_CLI_ARGS", "TF_CLI_ARGS_" + words} {
+		exact, prefixes, hint := harmless, harmlessPrefixes, "--target, --var, --destroy and their like are flags of `assize plan`"
 		if name == "TF_CLI_ARGS_init" {
-			continue
+			exact, prefixes = slices.Concat(exact, harmlessInit), slices.Concat(prefixes, harmlessInitPrefixes)
+			hint = "run `" + s.Tool.Name + " init` with these flags yourself, before `assize plan`"
 		}
 		for _, flag := range strings.Fields(s.Tool.Getenv(name)) {
-			if !isHarmless(flag) {
+			if !slices.Contains(exact, flag) && !slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(flag, p) }) {
 				return problem.New(api.Invalid, "%s adds flags to %s that change what it does", name, s.words(args)).
-					WithHint("unset %s; --target, --var, --destroy and their like are flags of `assize plan`", name)
+					WithHint("unset %s; %s", name, hint)
 			}
 		}
 	}
 	return nil
-}
-
-func isHarmless(flag string) bool {
-	return slices.Contains(harmless, flag) ||
-		slices.ContainsFunc(harmlessPrefixes, func(p string) bool { return strings.HasPrefix(flag, p) })
 }
 
 // A buffer holds output up to a bound and swallows the rest, so that a tool

@@ -16,8 +16,10 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/assize-iac/assize/api"
@@ -111,9 +113,14 @@ func (t Tool) Getenv(name string) string {
 
 // Variables lists the TF_VAR_* entries of the tool's environment.
 func (t Tool) Variables() map[string]string {
+	return t.Matching(func(name string) bool { return strings.HasPrefix(name, "TF_VAR_") })
+}
+
+// Matching lists the entries of the tool's environment whose names match.
+func (t Tool) Matching(match func(name string) bool) map[string]string {
 	vars := map[string]string{}
 	for _, entry := range t.environ() {
-		if name, value, ok := strings.Cut(entry, "="); ok && strings.HasPrefix(name, "TF_VAR_") {
+		if name, value, ok := strings.Cut(entry, "="); ok && match(name) {
 			vars[name] = value
 		}
 	}
@@ -128,6 +135,7 @@ type Session struct {
 	Err   io.Writer       // what it complains about
 	Force <-chan struct{} // closed by a second Ctrl-C; may be nil
 	Plain bool            // no colours
+	Spool string          // directory for the output of an apply on its way; "" is the system's own
 
 	// Grace is how long the tool has after the second interrupt, which tells
 	// it to exit at once, before it is killed; 0 is ten seconds.
@@ -227,10 +235,24 @@ func (s *Session) Show(ctx context.Context, file string) ([]byte, error) {
 	return s.capture(ctx, "show", "-json", file)
 }
 
-// Apply applies a saved plan. It survives this process.
+// Applicable reports what would keep [Session.Apply] from being started.
+func (s *Session) Applicable() error { return s.refuseHiddenFlags([]string{"apply"}) }
+
+// Apply applies a saved plan. It survives this process and the readers of its
+// output.
 func (s *Session) Apply(ctx context.Context, file string) error {
+	// This process outlives them as well, to say how it ended. A handler is not
+	// handed down to the tool, as an ignored signal would be.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	args := s.color([]string{"apply", "-input=false"})
-	_, err := s.run(ctx, call{args: append(args, file), out: s.Out, err: s.Err, survives: true})
+	shown := newSpool()
+	c, err := shown.take(s.Spool, call{args: append(args, file), out: s.Out, err: s.Err, survives: true})
+	if err != nil {
+		return problem.New(api.Unavailable, "there is no place for the output of %s, which was not started: %w", s.words(args), err)
+	}
+	go shown.show()
+	defer shown.close()
+	_, err = s.run(ctx, c)
 	return err
 }
 
@@ -250,7 +272,7 @@ func (s *Session) State(ctx context.Context) (api.State, error) {
 	}
 	err = json.Unmarshal(out, &state)
 	if err == nil && state.Lineage == "" && state.Serial != nil && *state.Serial == 0 {
-		return api.State{}, nil // some backends have an empty state before the first one
+		return api.State{}, nil // the http backend has an empty state before the first one
 	}
 	if err != nil || state.Lineage == "" || state.Serial == nil {
 		return api.State{}, problem.New(api.Unavailable, "the state does not say its lineage and serial").

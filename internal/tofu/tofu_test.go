@@ -173,6 +173,7 @@ func TestFaults(t *testing.T) {
 			`PROGRAM says a version that is none: "1\x1b[2J"`},
 		{"a state that is none", "state pull", tofutest.Fault{Out: secret}, "the state does not say its lineage and serial"},
 		{"a state without a serial", "state pull", tofutest.Fault{Out: `{"lineage":"a"}`}, "the state does not say its lineage and serial"},
+		{"a serial of nothing", "state pull", tofutest.Fault{Out: `{"version":4,"serial":7,"lineage":""}`}, "the state does not say its lineage and serial"},
 		{"a state without a lineage", "state pull", tofutest.Fault{Out: `{"serial":1}`}, "the state does not say its lineage and serial"},
 		{"a state that cannot be read", "state pull", tofutest.Fault{Exit: 1}, "tofu state pull ended with exit code 1"},
 		{"a plan that does not come about", "plan", tofutest.Fault{Exit: 1}, "tofu plan ended with exit code 1"},
@@ -196,6 +197,63 @@ func TestFaults(t *testing.T) {
 				t.Error("a secret was shown")
 			}
 		})
+	}
+}
+
+// A state that the http backend does not have yet is printed like this.
+func TestNoStateYet(t *testing.T) {
+	t.Parallel()
+	out := `{"version":4,"terraform_version":"1.12.6","serial":0,"lineage":"","outputs":{},"resources":[],"check_results":null}`
+	st := newStage(t, tofutest.Script{Faults: map[string]tofutest.Fault{"state pull": {Out: out}}})
+	if got, err := st.State(context.Background()); err != nil || got != (api.State{}) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+// A reader that has gone must not end an apply, nor make it a failure.
+func TestNobodyReads(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, tofutest.Script{Faults: map[string]tofutest.Fault{"apply": {Err: "a warning\n"}}})
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	r.Close()
+	st.Out, st.Session.Err, st.Spool = w, w, t.TempDir()
+	if err := st.Apply(context.Background(), "p"); err != nil {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(st.Spool); err != nil || len(left) > 0 {
+		t.Errorf("output was left behind: %v, %v", left, err)
+	}
+}
+
+// Someone who stopped the tool and then interrupts it wants it to end.
+func TestInterruptWakes(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, tofutest.Script{Faults: map[string]tofutest.Fault{"apply": {Hang: true, Stop: true}}})
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- st.Apply(ctx, "p") }()
+	st.fake.Await(t, "(hangs)")
+	time.Sleep(50 * time.Millisecond) // it stops itself in a moment; either way it must end
+	cancel()
+	if err := <-ended; !errors.Is(err, tofu.ErrInterrupted) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestHiddenInitFlags(t *testing.T) {
+	t.Parallel()
+	for flags, refused := range map[string]bool{
+		"-backend-config=x -reconfigure -no-color": false, "-plugin-dir=/opt/mirror": false, "-lockfile=readonly": false,
+		"-force-copy": true, "-migrate-state": true, "-backend=false": true, "-upgrade": true, "-backend-config x": true,
+	} {
+		st := newStage(t, tofutest.Script{}, "TF_CLI_ARGS_init="+flags)
+		if err := st.Init(context.Background()); (err != nil) != refused {
+			t.Errorf("%s: got %v", flags, err)
+		}
 	}
 }
 

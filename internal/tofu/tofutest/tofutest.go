@@ -32,6 +32,7 @@ type Fault struct {
 	Err   string            // printed to its standard error
 	Exit  int               // its exit code
 	Hang  bool              // it stays until it is interrupted
+	Stop  bool              // a hanging one stops, as at a terminal
 	Deaf  bool              // a hanging one ignores interrupts
 	Die   bool              // it is killed before its work is complete
 }
@@ -143,6 +144,9 @@ func act(s Script, args []string, log string) int {
 // same, so that a test can count them.
 func hang(fault Fault, signals <-chan os.Signal, log string) {
 	record(log, "(hangs)")
+	if fault.Stop {
+		must(syscall.Kill(os.Getpid(), syscall.SIGSTOP))
+	}
 	for range signals {
 		record(log, "(interrupt)")
 		if !fault.Deaf {
