@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"runtime"
 	"strings"
@@ -157,9 +158,19 @@ func (g *Globals) readPlan(path string) ([]byte, error) {
 	if path == "-" {
 		return io.ReadAll(g.In)
 	}
+	// A pipe is read like a file: that is what the shell's <(...) hands over.
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, problem.New(api.NotFound, "%s does not exist", path).
+			WithHint("tofu show -json plan.out > plan.json, or name the saved plan: --show plan.out")
+	}
+	if err == nil && info.IsDir() {
+		return nil, problem.New(api.Invalid, "%s is a directory, not a plan", path).
+			WithHint("name the file that `tofu show -json plan.out` printed, or use -C to name a directory")
+	}
 	raw, err := os.ReadFile(path)
 	if err != nil {
-		return nil, problem.New(api.NotFound, "%s cannot be read: %w", path, errors.Unwrap(err))
+		return nil, problem.New(api.Invalid, "%s cannot be read: %w", path, errors.Unwrap(err))
 	}
 	return raw, nil
 }

@@ -36,7 +36,7 @@ type Config struct {
 type PolicyConfig struct {
 	Path        string          `yaml:"path"` // relative to the root
 	Enforcement api.Enforcement `yaml:"enforcement"`
-	Stacks      []string        `yaml:"stacks"` // doublestar globs of stack directories; empty means all
+	Stacks      []*string       `yaml:"stacks"` // doublestar globs of stack directories; empty means all; pointers as above
 }
 
 // FindConfig reads the assize.yaml that governs dir: the nearest one in dir or
@@ -46,8 +46,31 @@ func FindConfig(dir string) (cfg Config, ok bool, err error) {
 	if err != nil {
 		return Config{}, false, problem.New(api.Invalid, "%s has no absolute path: %w", dir, err)
 	}
+	real, err := filepath.EvalSymlinks(abs)
+	if err != nil {
+		return Config{}, false, unreadable(dir, err)
+	}
+	cfg, ok, err = nearestConfig(real)
+	if err != nil || real == abs {
+		return cfg, ok, err
+	}
+	// A link must not choose which configuration governs: neither the one above
+	// the link nor the one above what it leads to may be dodged.
+	alias, found, err := nearestConfig(abs)
+	if err != nil {
+		return Config{}, false, err
+	}
+	if found {
+		if _, err := below(alias.Root, dir); err != nil {
+			return Config{}, false, err
+		}
+	}
+	return cfg, ok, nil
+}
+
+func nearestConfig(abs string) (cfg Config, ok bool, err error) {
 	for {
-		data, err := os.ReadFile(filepath.Join(abs, ConfigName))
+		data, err := readConfig(filepath.Join(abs, ConfigName))
 		if err == nil {
 			cfg, err := parseConfig(data)
 			cfg.Root = abs
@@ -64,6 +87,18 @@ func FindConfig(dir string) (cfg Config, ok bool, err error) {
 		}
 		abs = parent
 	}
+}
+
+// readConfig tells a link that leads nowhere from a file that is not there:
+// only the latter says that nothing was configured.
+func readConfig(path string) ([]byte, error) {
+	data, err := readRegular(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, lerr := os.Lstat(path); lerr == nil {
+			return nil, errors.New("it is a link that leads nowhere")
+		}
+	}
+	return data, err
 }
 
 func parseConfig(data []byte) (Config, error) {
@@ -98,8 +133,12 @@ func (c *PolicyConfig) check() error {
 		return problem.New(api.Invalid, "%s: policy %s: enforcement %q is none of advisory, soft_mandatory, hard_mandatory",
 			ConfigName, c.Path, c.Enforcement)
 	}
-	for _, glob := range c.Stacks {
-		if clean := path.Clean(glob); glob == "" || clean != glob || path.IsAbs(glob) {
+	for _, entry := range c.Stacks {
+		var glob string
+		if entry != nil {
+			glob = *entry
+		}
+		if clean := path.Clean(glob); glob == "" || clean != glob || path.IsAbs(glob) || glob == ".." || strings.HasPrefix(glob, "../") {
 			return problem.New(api.Invalid, "%s: policy %s: stacks: %q never matches a directory", ConfigName, c.Path, glob).
 				WithHint("write it relative to the root, such as infra/prod or infra/**")
 		}
@@ -157,7 +196,7 @@ func (c PolicyConfig) binds(stack string) bool {
 		return true
 	}
 	for _, glob := range c.Stacks {
-		if doublestar.MatchUnvalidated(glob, stack) {
+		if doublestar.MatchUnvalidated(*glob, stack) {
 			return true
 		}
 	}

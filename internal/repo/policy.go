@@ -159,6 +159,7 @@ func regularFiles(root string) ([]string, error) {
 
 type walk struct {
 	names    []string
+	dirs     int             // links that fan out double the walk with each level, even without a file
 	visiting map[string]bool // resolved directories that the walk is in, so that a link cannot lead in a circle
 }
 
@@ -171,6 +172,9 @@ func (w *walk) dir(root, rel string) error {
 	if w.visiting[real] {
 		return nil
 	}
+	if w.dirs++; w.dirs > maxPolicyFiles*10 {
+		return problem.New(api.TooLarge, "it holds too many directories")
+	}
 	w.visiting[real] = true
 	defer delete(w.visiting, real)
 	entries, err := os.ReadDir(real)
@@ -181,8 +185,9 @@ func (w *walk) dir(root, rel string) error {
 		name := filepath.ToSlash(filepath.Join(rel, e.Name()))
 		info, err := os.Stat(filepath.Join(real, e.Name()))
 		switch {
-		case err != nil && languages[strings.ToLower(filepath.Ext(name))] == "":
-			// a dangling link that is no policy by its name
+		case errors.Is(err, fs.ErrNotExist) && languages[strings.ToLower(filepath.Ext(name))] == "":
+			// A dangling link that is no policy by its name. One that cannot be
+			// followed for another reason may lead to a directory of policies.
 		case err != nil:
 			return err
 		case info.IsDir() && e.Name() != ".git":
