@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/assize-iac/assize/api"
@@ -41,6 +42,11 @@ func decodeChange(e *planjson.Change, secrets collector) (Change, error) {
 		c.ReplacePaths = append(c.ReplacePaths, pathOf(steps).String())
 	}
 	c.fillIn()
+	if !slices.Contains([]string{"managed", "data", "ephemeral"}, c.Mode) {
+		// A rule that selects by mode would pass over it.
+		return Change{}, problem.New(api.Invalid, "%s has mode %q, which is none that a plan has", nameOf(c.Address, c.Deposed), c.Mode).
+			WithHint(planjson.Hint)
+	}
 	secrets.masked(c.Before, c.BeforeSensitive)
 	secrets.masked(c.After, c.AfterSensitive)
 	var err error

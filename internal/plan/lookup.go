@@ -1,10 +1,12 @@
 package plan
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/assize-iac/assize/internal/plan/planjson"
 )
@@ -23,7 +25,7 @@ const (
 
 // A Found is what stands at one concrete path.
 type Found struct {
-	Path      string // [*] replaced by the index or the key
+	Path      string // [*] replaced by the index or the key, unless the key is secret
 	State     State
 	Value     any    // where State is Present
 	Sensitive bool   // by the plan's maps, or because a secret of the plan is in the value
@@ -111,7 +113,18 @@ func (w *walk) each(n node, at, rest Path) {
 	}
 	for _, s := range steps {
 		child, _ := n.child(s)
-		w.visit(child, append(at[:len(at):len(at)], s), rest[1:])
+		if s.Kind == Key && n.sensitive == true {
+			s = Step{Kind: Each} // the keys of a secret are part of it: nobody is told them
+		}
+		next := append(at[:len(at):len(at)], s)
+		if s.Kind != Index && len(rest) > 1 && child.isScalar() {
+			// One object where a list of them was meant, as IAM allows: what the
+			// path asks for stands here, and to miss it below would pass.
+			w.add(child, next, nil, Unknown)
+			w.found[len(w.found)-1].Reason = "no object"
+			continue
+		}
+		w.visit(child, next, rest[1:])
 	}
 }
 
@@ -140,6 +153,17 @@ func stateOf(n node) State {
 	default:
 		return Present
 	}
+}
+
+// isScalar reports whether a path ends at n, because n is known and has nothing
+// below it.
+func (n node) isScalar() bool {
+	in, ok := unwrap(n)
+	switch in.value.(type) {
+	case bool, json.Number, string:
+		return ok && n.unknown != true
+	}
+	return false
 }
 
 // child is the node one step below n; ok is false where no such step can be
@@ -236,7 +260,9 @@ func anyTrue(mark any) bool {
 // thing twice, cannot be judged: ok is false (docs/policy.md, rule 12).
 func unwrap(n node) (in node, ok bool) {
 	text, isText := n.value.(string)
-	text = strings.TrimLeft(text, " \t\r\n")
+	// More than JSON allows: what hides the first brace hides nothing from the
+	// service that reads the text leniently.
+	text = strings.TrimLeftFunc(text, func(r rune) bool { return unicode.IsSpace(r) || r == '\ufeff' })
 	if !isText || text == "" || text[0] != '{' && text[0] != '[' {
 		return n, true
 	}

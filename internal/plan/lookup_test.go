@@ -69,6 +69,12 @@ func TestLookup(t *testing.T) {
 		{"each of a scalar with a mark", `"after":{"d":"x"},"after_unknown":{"d":{}}`, "d[*].size", []plan.Found{state("d", plan.Missing)}},
 		{"each below null", `"after":{"a":null}`, "a.d[*].size", []plan.Found{state("a.d", plan.Missing)}},
 		{"each value of an object", `"after":{"m":{"b.c":2,"a":1}}`, "m[*]", []plan.Found{present("m.a", num("1")), present(`m["b.c"]`, num("2"))}},
+		{"each value of an object that is secret", `"after":{"m":{"k-1":{"x":1}}},"after_sensitive":{"m":true}`, "m[*].x", []plan.Found{sensitive(present("m[*].x", num("1")))}},
+		{"below each value of an object, where one is no object", `"after":{"m":{"a":{"x":1},"b":"x","c":null,"d":[2]}}`, "m[*].x", []plan.Found{
+			present("m.a.x", num("1")), {Path: "m.b", State: plan.Unknown, Reason: "no object"}, state("m.c.x", plan.Missing), state("m.d.x", plan.Missing)}},
+		{"below each element of a list, where one is no object", `"after":{"l":["x"]}`, "l[*].x", []plan.Found{state("l[0].x", plan.Missing)}},
+		{"one object in place of a list, inside text", `"after":{"policy":"{\"Statement\":{\"Action\":\"*\"}}"}`, "policy.Statement[*].Action", []plan.Found{
+			{Path: "policy.Statement.Action", State: plan.Unknown, Reason: "no object"}}},
 		{"each of each", `"after":{"d":[{"p":[1,2]},{"p":[]},{"p":[3]}]}`, "d[*].p[*]", []plan.Found{
 			present("d[0].p[0]", num("1")), present("d[0].p[1]", num("2")), present("d[2].p[0]", num("3"))}},
 
@@ -116,6 +122,7 @@ func TestLookup(t *testing.T) {
 		{"inside text", `"after":{"policy":" {\"Statement\":[{\"Effect\":\"Allow\",\"n\":1.0}]}"}`, "policy.Statement[*].Effect", []plan.Found{present("policy.Statement[0].Effect", "Allow")}},
 		{"a number inside text", `"after":{"policy":"{\"n\":1.0}"}`, "policy.n", []plan.Found{present("policy.n", num("1"))}},
 		{"a list inside text", `"after":{"l":"[1,null]"}`, "l[*]", []plan.Found{present("l[0]", num("1")), state("l[1]", plan.Null)}},
+		{"inside text behind unusual space", `"after":{"a":"\ufeff\u00a0\u000b{\"b\":1}"}`, "a.b", []plan.Found{present("a.b", num("1"))}},
 		{"text inside text", `"after":{"a":"{\"b\":\"{\\\"c\\\":1}\"}"}`, "a.b.c", []plan.Found{present("a.b.c", num("1"))}},
 		{"not inside text", `"after":{"policy":"{}"}`, "policy.x", []plan.Found{state("policy.x", plan.Missing)}},
 		{"the text itself", `"after":{"policy":"{}"}`, "policy", []plan.Found{present("policy", "{}")}},

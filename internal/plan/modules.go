@@ -37,9 +37,9 @@ func providers(all map[string]planjson.Provider) map[string]string {
 	return out
 }
 
-// declared takes what sensitive and ephemeral variables hold: defaults, which
-// stand in the plan in clear, the values given to the root module, and the
-// literals among the arguments of another one.
+// declared takes what sensitive and ephemeral variables and outputs hold:
+// literals and defaults, which stand in the plan in clear, the values given to
+// the root module, and the literals among the arguments of another one.
 func (c collector) declared(values map[string]any, m *planjson.Module) {
 	for name, v := range m.Variables {
 		if v.Sensitive || v.Ephemeral {
@@ -47,13 +47,23 @@ func (c collector) declared(values map[string]any, m *planjson.Module) {
 			c.all(v.Default)
 		}
 	}
+	for _, o := range m.Outputs {
+		if o.Sensitive || o.Ephemeral {
+			c.all(literal(o.Expression))
+		}
+	}
 	for _, call := range m.Calls {
 		literals := map[string]any{}
 		for name, expression := range call.Arguments {
-			if e, ok := expression.(map[string]any); ok {
-				literals[name] = e["constant_value"]
-			}
+			literals[name] = literal(expression)
 		}
 		c.declared(literals, &call.Module)
 	}
+}
+
+// literal is what an expression of the configuration is, where that is written
+// there in full; else nil.
+func literal(expression any) any {
+	e, _ := expression.(map[string]any)
+	return e["constant_value"]
 }

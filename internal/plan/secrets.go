@@ -7,16 +7,13 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/assize-iac/assize/internal/plan/planjson"
 )
 
-const (
-	// headLen is by how many bytes secrets are found, and the length from
-	// which on one is looked for inside words.
-	headLen = 4
-	// partLen is from which length on a part of a secret (a line of a key, a
-	// value in a JSON document) is a secret of its own.
-	partLen = 8
-)
+// headLen is by how many bytes secrets are found, and the length from which on
+// one is looked for inside words, and a line of one is a secret of its own.
+const headLen = 4
 
 // secrets are the sensitive values of a plan, in every form that a message may
 // quote them in. They are complete once Decode returns, and never change.
@@ -81,7 +78,9 @@ func (c collector) all(v any) {
 		c.text(v)
 	case json.Number:
 		if len(strings.Trim(string(v), "-.")) >= 3 {
-			c[string(v)] = true
+			for _, text := range planjson.Spellings(v) {
+				c[text] = true
+			}
 		}
 	}
 }
@@ -95,7 +94,7 @@ func (c collector) text(s string) {
 	c[s] = true
 	c[strings.TrimSpace(s)] = true
 	for line := range strings.Lines(s) {
-		if line = strings.TrimSpace(line); len(line) >= partLen {
+		if line = strings.TrimSpace(line); len(line) >= headLen {
 			c[line] = true
 		}
 	}
@@ -134,11 +133,18 @@ func (c collector) index() secrets {
 	return s
 }
 
-// formsOf lists s as it stands in plain text, in JSON and in a Go string, and
-// each of these quoted once more, as for JSON inside a quoted string.
+// formsOf lists s as it stands in plain text, in JSON, in a Go string and in
+// YAML, and each of these quoted twice more, as for JSON inside a quoted string.
 func formsOf(s string) []string {
 	forms, from := []string{s}, 0
-	for range 2 {
+	if strings.Contains(s, "'") {
+		forms = append(forms, strings.ReplaceAll(s, "'", "''"))
+	}
+	if strings.ContainsAny(s, "\x00\x1b") { // YAML has shorter escapes for these two
+		quoted := strconv.Quote(s)
+		forms = append(forms, strings.NewReplacer(`\x1b`, `\e`, `\x00`, `\0`).Replace(quoted[1:len(quoted)-1]))
+	}
+	for range 3 {
 		to := len(forms)
 		for _, form := range forms[from:to] {
 			html, _ := json.Marshal(form)

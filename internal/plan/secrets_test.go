@@ -47,7 +47,10 @@ func TestRedact(t *testing.T) {
 		{"JSON for HTML", []string{"a<b>&c"}, `"a\u003cb\u003e\u0026c" a<b>&c`, `"(sensitive)" (sensitive)`},
 		{"Go", []string{"tab\there\x7fé"}, `"tab\there\x7fé" "tab\there\x7f\u00e9"`, `"(sensitive)" "(sensitive)"`},
 		{"JSON in JSON", []string{`a"b"c`}, `"{\"p\":\"a\\\"b\\\"c\"}"`, `"{\"p\":\"(sensitive)\"}"`},
-		{"a line of several", []string{"-----BEGIN KEY-----\nMIIEowIBAAKC\nshort\n-----END KEY-----\n"}, "got MIIEowIBAAKC, not short", "got (sensitive), not short"},
+		{"a line of several", []string{"-----BEGIN KEY-----\nMIIEowIBAAKC\nshort\n-----END KEY-----\n"}, "got MIIEowIBAAKC or short", "got (sensitive) or (sensitive)"},
+		{"short values in JSON", []string{`{"user":"admin","pin":123456}`}, "admin 123456 administers", "(sensitive) (sensitive) (sensitive)isters"},
+		{"YAML", []string{"it's", "zz\x1b\x00tail"}, `'it''s' "zz\e\0tail"`, `'(sensitive)' "(sensitive)"`},
+		{"JSON in JSON in JSON", []string{`a"b`}, plan.Quote(plan.Quote(plan.Quote(`a"b`))), `"\"\\\"(sensitive)\\\"\""`},
 		{"without its newline", []string{"hunter2\n"}, "p is hunter2.", "p is (sensitive)."},
 		{"a value in JSON", []string{`{"username":"root","password":"correct horse"}`}, "correct horse for root", "(sensitive) for (sensitive)"},
 		{"a key", []string{`{"tok-KEY-1":null,"password":"hunter2"}`}, "password of tok-KEY-1", "password of (sensitive)"},
@@ -94,6 +97,10 @@ func TestSecretsAreFound(t *testing.T) {
 		{"prior", `{"resource_changes":[],"prior_state":{"format_version":"1.0","values":{"root_module":{"resources":[{"values":{"p":"CANARY"},"sensitive_values":{"p":true}}]}}}}`},
 		{"prior output", `{"resource_changes":[],"prior_state":{"values":{"outputs":{"o":{"sensitive":true,"value":"CANARY"}}}}}`},
 		{"variable", `{"resource_changes":[],"variables":{"v":{"value":"CANARY"}},"configuration":{"root_module":{"variables":{"v":{"sensitive":true}}}}}`},
+		{"output of the configuration", `{"configuration":{"root_module":{"outputs":{"o":{"sensitive":true,"expression":{"constant_value":"CANARY"}}}}}}`},
+		{"output of a module", `{"configuration":{"root_module":{"module_calls":{"m":{"module":{"outputs":{"o":{"ephemeral":true,"expression":{"constant_value":["CANARY"]}}}}}}}}}`},
+		{"action", `{"resource_changes":[],"action_invocations":[{"address":"action.a.b","config_values":{"p":"CANARY"},"config_sensitive":{"p":true}}]}`},
+		{"deferred action", `{"resource_changes":[],"deferred_action_invocations":[{"reason":"x","action_invocation":{"config_sensitive":{"p":true},"config_values":{"p":"CANARY"}}}]}`},
 		{"variable, the other way around", `{"configuration":{"root_module":{"variables":{"v":{"sensitive":true}}}},"variables":{"v":{"value":{"x":["CANARY"]}}}}`},
 		{"ephemeral default", `{"configuration":{"root_module":{"variables":{"v":{"default":"CANARY","ephemeral":true}}}}}`},
 		{"default in a module", `{"configuration":{"root_module":{"module_calls":{"m":{"module":{"variables":{"v":{"default":"CANARY","sensitive":true}}}}}}}}`},
@@ -104,6 +111,21 @@ func TestSecretsAreFound(t *testing.T) {
 		if got := p.Redact("<CANARY 4711>"); got != "<(sensitive) 4711>" && got != "<CANARY (sensitive)>" {
 			t.Errorf("%s: got %s", tt.name, got)
 		}
+	}
+}
+
+// TestSecretNumber: no evaluator's spelling of a secret number is let through.
+func TestSecretNumber(t *testing.T) {
+	t.Parallel()
+	p := decode(t, one(`"after":{"p":[1.23456e-07,123456789012345678901234567890,-1.5e30]},"after_sensitive":{"p":true}`))
+	for _, text := range []string{"1.23456e-07", "1.23456E-7", "1.23456e-7", "0.000000123456",
+		"123456789012345678901234567890", "1.2345678901234568e+29", "1.2345678901234567890123456789E+29", "-1.5E+30", "-1.5e30"} {
+		if got := p.Redact("n is " + text); got != "n is (sensitive)" {
+			t.Errorf("%s: got %s", text, got)
+		}
+	}
+	if got := p.Redact("0 and 1 and 30"); got != "0 and 1 and 30" {
+		t.Errorf("got %s", got)
 	}
 }
 

@@ -2,6 +2,9 @@ package planjson
 
 import (
 	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -92,11 +95,7 @@ func spell(digits string, exp int) string {
 	point := len(digits) + exp // how many digits stand before the decimal point
 	switch {
 	case point > maxPlain || -exp > maxPlain:
-		text := digits[:1]
-		if len(digits) > 1 {
-			text += "." + digits[1:]
-		}
-		return text + "e" + strconv.Itoa(point-1)
+		return withPoint(digits) + "e" + strconv.Itoa(point-1)
 	case exp >= 0:
 		return digits + strings.Repeat("0", exp)
 	case point > 0:
@@ -104,4 +103,41 @@ func spell(digits string, exp int) string {
 	default:
 		return "0." + strings.Repeat("0", -point) + digits
 	}
+}
+
+// Spellings lists the ways in which tools and evaluators of policies write n,
+// itself first: exactly or as the nearest float, with an exponent or without.
+func Spellings(n json.Number) []string {
+	texts := []string{string(n)}
+	d, ok := decimalOf(n)
+	if !ok || d.sign == 0 {
+		return texts
+	}
+	unsigned := []string{withPoint(d.digits) + "e" + strconv.Itoa(d.point-1)}
+	// It is 0 or infinite for a number that is no float.
+	if f, err := n.Float64(); err == nil && f != 0 {
+		unsigned = append(unsigned, strconv.FormatFloat(math.Abs(f), 'e', -1, 64))
+		texts = append(texts, strconv.FormatFloat(f, 'f', -1, 64))
+	}
+	for _, text := range unsigned {
+		mantissa, exponent, _ := strings.Cut(text, "e")
+		power, _ := strconv.Atoi(exponent)
+		for _, format := range []string{"%se%d", "%sE%d", "%se%+d", "%sE%+d", "%se%+03d", "%sE%+03d"} {
+			text := fmt.Sprintf(format, mantissa, power)
+			if d.sign < 0 {
+				text = "-" + text
+			}
+			texts = append(texts, text)
+		}
+	}
+	slices.Sort(texts[1:])
+	return slices.Compact(texts)
+}
+
+// withPoint writes digits with a point behind the first.
+func withPoint(digits string) string {
+	if len(digits) == 1 {
+		return digits
+	}
+	return digits[:1] + "." + digits[1:]
 }

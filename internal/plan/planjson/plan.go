@@ -29,8 +29,12 @@ type Plan struct {
 		Root      Module              `json:"root_module"`
 	}
 
-	planned state
-	prior   struct {
+	planned  state
+	actions  []concealed // Terraform 1.14 and later
+	deferred []struct {
+		Action concealed `json:"action_invocation"`
+	}
+	prior struct {
 		Values state `json:"values"`
 	}
 }
@@ -38,20 +42,22 @@ type Plan struct {
 // fields are the top-level keys that say something, and where they go.
 func (p *Plan) fields() map[string]any {
 	return map[string]any{
-		"format_version":    &p.FormatVersion,
-		"terraform_version": &p.ToolVersion,
-		"timestamp":         &p.Timestamp,
-		"errored":           &p.Errored,
-		"complete":          &p.Complete,
-		"variables":         &p.Variables,
-		"resource_changes":  &p.Changes,
-		"resource_drift":    &p.Drift,
-		"deferred_changes":  &p.Deferred,
-		"output_changes":    &p.Outputs,
-		"checks":            &p.Checks,
-		"planned_values":    &p.planned,
-		"prior_state":       &p.prior,
-		"configuration":     &p.Configuration,
+		"format_version":              &p.FormatVersion,
+		"terraform_version":           &p.ToolVersion,
+		"timestamp":                   &p.Timestamp,
+		"errored":                     &p.Errored,
+		"complete":                    &p.Complete,
+		"variables":                   &p.Variables,
+		"resource_changes":            &p.Changes,
+		"resource_drift":              &p.Drift,
+		"deferred_changes":            &p.Deferred,
+		"output_changes":              &p.Outputs,
+		"checks":                      &p.Checks,
+		"planned_values":              &p.planned,
+		"action_invocations":          &p.actions,
+		"deferred_action_invocations": &p.deferred,
+		"prior_state":                 &p.prior,
+		"configuration":               &p.Configuration,
 	}
 }
 
@@ -108,6 +114,7 @@ type Provider struct {
 // are expanded: it has no instances.
 type Module struct {
 	Variables map[string]Variable `json:"variables"`
+	Outputs   map[string]Output   `json:"outputs"`
 	Calls     map[string]Call     `json:"module_calls"`
 }
 
@@ -116,6 +123,13 @@ type Variable struct {
 	Default   any  `json:"default"`
 	Sensitive bool `json:"sensitive"`
 	Ephemeral bool `json:"ephemeral"`
+}
+
+// An Output is one output block.
+type Output struct {
+	Expression any  `json:"expression"`
+	Sensitive  bool `json:"sensitive"`
+	Ephemeral  bool `json:"ephemeral"`
 }
 
 // A Call is one module block.
@@ -139,5 +153,5 @@ type stateModule struct {
 	Children  []stateModule `json:"child_modules"`
 }
 
-// Of a resource or an output that is concealed nothing is kept.
+// Of a resource, an output or an action that is concealed nothing is kept.
 type concealed struct{}

@@ -13,8 +13,8 @@ import (
 // Read reads the text of one plan and refuses what is none. Its errors are
 // problems with a hint each, and quote no value of the plan.
 //
-// The text is walked once and never copied. Of planned values and prior state
-// nothing is kept: conceal is called with each value there that has marks of
+// The text is walked once and never copied. Of planned values, prior state
+// and of actions nothing is kept: conceal is called with each value there that has marks of
 // sensitivity, and with the marks.
 func Read(raw []byte, conceal func(value, marks any)) (*Plan, error) {
 	if err := refuseText(raw); err != nil {
@@ -101,7 +101,7 @@ func (r *reader) topLevel(p *Plan) (seen map[string]bool, err error) {
 	return seen, err
 }
 
-// concealed reads a resource or an output of a state. Its values are decoded
+// concealed reads a resource or an output of a state, or an action. Its values are decoded
 // only if something marks them, which is nearly nowhere.
 func (r *reader) concealed() error {
 	var o struct {
@@ -109,11 +109,13 @@ func (r *reader) concealed() error {
 		Sensitive       span `json:"sensitive"`
 		Values          span `json:"values"`
 		SensitiveValues span `json:"sensitive_values"`
+		Config          span `json:"config_values"`
+		SensitiveConfig span `json:"config_sensitive"`
 	}
 	if err := jsonv2.UnmarshalDecode(r.dec, &o); err != nil {
 		return err
 	}
-	for _, pair := range [][2]span{{o.Value, o.Sensitive}, {o.Values, o.SensitiveValues}} {
+	for _, pair := range [][2]span{{o.Value, o.Sensitive}, {o.Values, o.SensitiveValues}, {o.Config, o.SensitiveConfig}} {
 		if len(pair[0]) == 0 || !bytes.Contains(pair[1], []byte("true")) {
 			continue
 		}

@@ -110,6 +110,9 @@ func explain(raw []byte, err error) error {
 			WithHint("the command that wrote it may have been stopped, or the disk be full; %s", Hint)
 	case invalidUTF8(raw) >= 0:
 		return problem.New(api.Invalid, "the plan is not valid UTF-8 at offset %d", invalidUTF8(raw)).WithHint(Hint)
+	case errors.As(err, &syntax) && syntax.Err != nil && syntax.Err.Error() == "exceeded max depth": // the library names no such error
+		return problem.New(api.Invalid, "the plan is nested too deeply at offset %d", syntax.ByteOffset).
+			WithHint("no tool writes such a plan; %s", Hint)
 	case errors.As(err, &syntax):
 		return problem.New(api.Invalid, "the plan is not valid JSON at offset %d", syntax.ByteOffset).WithHint(Hint)
 	case errors.As(err, &shape):

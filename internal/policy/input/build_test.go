@@ -187,7 +187,6 @@ func TestMalformedPlans(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, change, want string }{
 		{"no provider", strings.Replace(creates("a", ""), `"provider_name":"example.com/acme/test",`, "", 1), "(test_thing.a) has no provider_name"},
-		{"an unknown mode", strings.Replace(creates("a", ""), `"managed"`, `"list"`, 1), "resource_changes[0].mode is none of"},
 		{"no type", `{"address":"x","provider_name":"p","change":{"actions":["create"]}}`, "(x) has no type or no name"},
 		{"a text for an object", creates("a", `,"after":"x"`), "resource_changes[0].change.after is neither an object nor null"},
 		{"a list for an object", creates("a", `,"before":[]`), "resource_changes[0].change.before is neither an object nor null"},

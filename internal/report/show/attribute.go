@@ -32,17 +32,35 @@ func (s sheet) edits(c *plan.Change) (lines []string, more int) {
 	}
 	// The walk finds where something differs, and Lookup says what may be shown:
 	// it alone knows all four states and every way to be sensitive.
-	paths := changed(nil, c.Before, c.After, c.AfterUnknown)
+	paths := changed(nil, sides{c.Before, c.After, c.AfterUnknown, c.BeforeSensitive, c.AfterSensitive})
 	// Those that force a replacement must not be among those that are cut.
 	slices.SortStableFunc(paths, func(a, b plan.Path) int { return cmp.Compare(forces(c, b), forces(c, a)) })
 	for _, path := range paths[:min(editsMax, len(paths))] {
-		line := s.said(path.String()) + ": " + s.found(s.plan.LookupBefore(c, path)) + " → " + s.found(s.plan.Lookup(c, path))
+		before, after := s.plan.LookupBefore(c, path), s.plan.Lookup(c, path)
+		// A mark on one side is meant for the attribute, as in what the tools print.
+		if marked(c.BeforeSensitive, path) || marked(c.AfterSensitive, path) {
+			for _, f := range [][]plan.Found{before, after} {
+				for i := range f {
+					f[i].Sensitive = true
+				}
+			}
+		}
+		line := s.said(path.String()) + ": " + s.found(before) + " → " + s.found(after)
 		if forces(c, path) == 1 {
 			line += " (forces the replacement)"
 		}
 		lines = append(lines, line)
 	}
 	return lines, len(paths) - len(lines)
+}
+
+// marked reports whether a map of marks says that all of what is at path is
+// sensitive.
+func marked(marks any, path plan.Path) bool {
+	for _, step := range path {
+		marks = child(marks, step)
+	}
+	return marks == true
 }
 
 // forces is 1 for an attribute that the tool names as a reason to replace.
@@ -53,22 +71,32 @@ func forces(c *plan.Change, path plan.Path) int {
 	return 0
 }
 
+// sides are two values, and what the plan says of them: what of the second is
+// unknown, and what of each is sensitive.
+type sides struct{ before, after, unknown, wasSensitive, sensitive any }
+
+func (s sides) at(step plan.Step) sides {
+	return sides{child(s.before, step), child(s.after, step), child(s.unknown, step), child(s.wasSensitive, step), child(s.sensitive, step)}
+}
+
 // changed walks two values and what will be known of the second, and returns
 // the paths of the smallest parts that differ. Lists of different lengths
-// differ as a whole: which element moved where is not in the plan.
-func changed(at plan.Path, before, after, unknown any) []plan.Path {
-	if unknown == true {
+// differ as a whole: which element moved where is not in the plan. So does what
+// is sensitive as a whole: its keys are part of the secret, unless it is the
+// resource itself, whose keys every resource of its type has.
+func changed(at plan.Path, s sides) []plan.Path {
+	if s.unknown == true {
 		return []plan.Path{at}
 	}
-	if common, ok := steps(before, after, unknown); ok {
+	common, ok := steps(s.before, s.after, s.unknown)
+	if ok && (len(at) == 0 || s.wasSensitive != true && s.sensitive != true) {
 		var out []plan.Path
 		for _, step := range common {
-			next := slices.Concat(at, plan.Path{step})
-			out = append(out, changed(next, child(before, step), child(after, step), child(unknown, step))...)
+			out = append(out, changed(slices.Concat(at, plan.Path{step}), s.at(step))...)
 		}
 		return out
 	}
-	if reflect.DeepEqual(before, after) && marks(unknown) == 0 {
+	if reflect.DeepEqual(s.before, s.after) && marks(s.unknown) == 0 {
 		return nil
 	}
 	return []plan.Path{at}
@@ -112,6 +140,8 @@ func steps(before, after, unknown any) (out []plan.Step, ok bool) {
 // such step, which is also what an absent attribute compares as.
 func child(v any, s plan.Step) any {
 	switch v := v.(type) {
+	case bool:
+		return v // a mark, which holds for all that is below it
 	case map[string]any:
 		return v[s.Key]
 	case []any:

@@ -222,6 +222,25 @@ func TestManyEdits(t *testing.T) {
 	}
 }
 
+// TestSecretKeys: of what is sensitive as a whole not even the keys are shown,
+// on whichever side the mark stands. Those of the resource itself are no secret.
+func TestSecretKeys(t *testing.T) {
+	t.Parallel()
+	for _, marks := range []string{
+		`"after_sensitive":{"keys":true}`, `"before_sensitive":{"keys":true}`, `"after_sensitive":true`,
+	} {
+		p, err := plan.Decode([]byte(`{"resource_changes":[{"address":"x.y","change":{"actions":["update"],` + marks + `,
+			"before":{"keys":{"tok-1":"admin","token":1}},"after":{"keys":{"tok-2":"root","token":2}}}}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := render(t, p, page.Options{})
+		if !strings.Contains(got, "keys: ") || !strings.Contains(got, "(sensitive)") || strings.Contains(got, "tok") {
+			t.Errorf("%s: got\n%s", marks, got)
+		}
+	}
+}
+
 func render(t rapid.TB, p *plan.Plan, o page.Options) string {
 	t.Helper()
 	var b bytes.Buffer
