@@ -22,6 +22,18 @@ func TestCheck(t *testing.T) {
 		{"comments", "// TO BE WRITTEN\n", "the file holds no rule"},
 		{"only a package", "package policy\n", "the file holds no rule"},
 		{"only helpers", "_x: string\n#Y: 1\nlet Z = 2\n", "the file holds no rule"},
+		{"a specification", "package estate\nsummary: destroy: 0\n", "package estate is a specification, not a policy (policy/p.cue:1:1)"},
+		{"an empty struct", "{}", "the file holds no rule"},
+		{"top", "_", "the file holds no rule"},
+		{"an ellipsis", "...", "the file holds no rule"},
+		{"a pattern of anything", "[string]: _", "the file holds no rule"},
+		{"a field of anything", "summary: _", "the file holds no rule"},
+		{"an open list", "changes: [...]", "the file holds no rule"},
+		{"a list of anything", "changes: [..._]", "the file holds no rule"},
+		{"an embedded helper", "{_x: 1}", "the file holds no rule"},
+		{"a guard that is false", "if false {summary: destroy: 0}", "the file holds no rule"},
+		{"or nothing", "{summary: destroy: 0} | {}", "the file holds no rule"},
+		{"or anything by default", "{summary: destroy: 0} | *{summary: _}", "the file holds no rule"},
 		{"syntax", "changes: [...{addr: string}]\nsyntax error here\n",
 			"it does not compile: expected label or ':', found 'IDENT' error (policy/p.cue:2:8)"},
 		{"undeclared", "changes: [...{\n\tif action == \"delete\" {error(\"no\")}\n}]\n",
@@ -81,10 +93,13 @@ func TestCheck(t *testing.T) {
 func TestCheckAccepts(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
-		"a policy that alone is in error": "changes: [...]\nif len(changes) == 0 {error(\"an empty plan\")}\n",
-		"documentation and attributes":    "// Why.\nsummary: destroy: 0 @owner(platform)\n",
-		"a pattern at the top":            "[=~\"^x_\"]: string\n",
-		"a disjunction at the top":        "{summary: destroy: 0} | {summary: create: 0}\n",
+		"a policy that alone is in error":        "changes: [...]\nif len(changes) == 0 {error(\"an empty plan\")}\n",
+		"documentation and attributes":           "// Why.\nsummary: destroy: 0 @owner(platform)\n",
+		"a value that may be absent":             "complete: _\n",
+		"presence further down":                  "changes: [...{after: id: _}]\n",
+		"a private constraint over the document": "changes: [...]\n_x: [for c in changes {c.after.x & 1}]\n",
+		"a pattern at the top":                   "[=~\"^x_\"]: string\n",
+		"a disjunction at the top":               "{summary: destroy: 0} | {summary: create: 0}\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -164,7 +164,7 @@ func TestElementwise(t *testing.T) {
 		`"changes": [...{action: "create"}]`:                                             true,
 		`changes: [{action: "create"}, ...]`:                                             false,
 		`changes: [...{action: "create"}] & [_, ...]`:                                    false,
-		"changes: [...]\n":                                                               false,
+		"changes: [...]\n_n: len(changes)":                                               false,
 		"changes: [...{action: \"create\"}]\n_n: len(changes)":                           false,
 		"changes: [...{action: \"create\"}]\nsummary: create: <5":                        false,
 		"import \"list\"\nchanges: [...{action: \"create\"}]\nchanges: list.MaxItems(3)": false,

@@ -145,6 +145,9 @@ func (d *document) findings(r rule, o outcome) []api.Finding {
 	var out []api.Finding
 	for _, v := range o.violations[:min(len(o.violations), maxFindings)] {
 		f := api.Finding{Rule: r.name, Level: api.Deny, Message: d.safe(v.message), Positions: v.positions}
+		if d.marked(v.path) {
+			f.Message = d.safe(label(v.path) + "conflicts with the policy (the value is sensitive)")
+		}
 		f.Path = d.attribute(v.path)
 		if c := d.change(v.path); c != nil {
 			f.Address, f.Deposed, f.Path = c.Addr, c.Deposed, d.attribute(v.path[2:])
@@ -168,16 +171,24 @@ func (d *document) change(path []string) *api.Change {
 // attribute writes a path of CUE labels in the syntax of plan.ParsePath. A
 // policy can make a label of a secret; each is searched before it is escaped.
 func (d *document) attribute(path []string) string {
+	out := steps(path)
+	for i := range out {
+		out[i].Key = d.plan.Redact(out[i].Key)
+	}
+	return out.String()
+}
+
+// steps reads CUE labels; a key of digits is quoted there, an index is not.
+func steps(path []string) plan.Path {
 	var out plan.Path
 	for _, label := range path {
 		step := plan.Step{Kind: plan.Key, Key: label}
 		if n, err := strconv.Atoi(label); err == nil {
-			step = plan.Step{Kind: plan.Index, Index: n} // a key of digits is quoted
+			step = plan.Step{Kind: plan.Index, Index: n, Key: label}
 		} else if text, err := literal.Unquote(label); err == nil {
 			step.Key = text
 		}
-		step.Key = d.plan.Redact(step.Key)
 		out = append(out, step)
 	}
-	return out.String()
+	return out
 }

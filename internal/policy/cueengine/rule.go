@@ -76,7 +76,7 @@ func (r *rule) check() error {
 		return r.broken(err)
 	}
 	r.file = file
-	for _, check := range []func() *problem.Error{r.checkImports, r.checkAttributes, r.checkRegexps, r.checkContent} {
+	for _, check := range []func() *problem.Error{r.checkPackage, r.checkImports, r.checkAttributes, r.checkRegexps, r.checkContent} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -144,23 +144,6 @@ func (r *rule) checkRegexps() (bad *problem.Error) {
 	return bad
 }
 
-// checkContent refuses a file without any field that the plan could meet.
-func (r *rule) checkContent() *problem.Error {
-	for _, d := range r.file.Decls {
-		switch d := d.(type) {
-		case *ast.Package, *ast.ImportDecl, *ast.CommentGroup, *ast.Attribute, *ast.LetClause:
-		case *ast.Field:
-			if !isPrivate(d.Label) {
-				return nil
-			}
-		default:
-			return nil
-		}
-	}
-	return r.unusable(token.NoPos, "the file holds no rule").
-		WithHint("comments, definitions and hidden fields do not judge a plan; write a field of the document, such as summary: destroy: 0")
-}
-
 // compile reports what only the compiler sees, such as a reference to nothing.
 // It evaluates nothing: alone, without a plan, a sound policy may be in error.
 func (r *rule) compile() error {
@@ -204,11 +187,4 @@ func (r *rule) unusable(pos token.Pos, format string, args ...any) *problem.Erro
 		bad.Message += " (" + position(pos) + ")"
 	}
 	return bad
-}
-
-// isPrivate reports whether label is the author's own: a hidden field or a
-// definition, which the document cannot have.
-func isPrivate(label ast.Label) bool {
-	name, isIdent, err := ast.LabelName(label)
-	return err == nil && isIdent && (strings.HasPrefix(name, "_") || strings.HasPrefix(name, "#"))
 }

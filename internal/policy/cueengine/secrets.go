@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"cuelang.org/go/cue/literal"
+
+	"github.com/assize-iac/assize/internal/plan"
 )
 
 // quoted finds what may be a CUE string or bytes literal on one line, as the
@@ -25,6 +27,40 @@ func (d *document) safe(message string) string {
 		cut--
 	}
 	return fmt.Sprintf("%s... (%d more bytes)", message[:cut], len(message)-cut)
+}
+
+// marked reports whether a path leads to or into a value that is sensitive, or
+// to one that holds such. A search by text cannot find all of those: CUE has
+// spellings of its own for numbers, and a short one is no text to search for
+// (docs/policy.md, rule 4).
+func (d *document) marked(path []string) bool {
+	for _, f := range d.lookup(path) {
+		if f.Sensitive {
+			return true
+		}
+	}
+	return false
+}
+
+func (d *document) lookup(path []string) []plan.Found {
+	if n, ok := changeIndex(path); ok && n < len(d.plan.Changes) && len(path) > 2 {
+		switch path[2] {
+		case "after":
+			return d.plan.Lookup(&d.plan.Changes[n], steps(path[3:]))
+		case "before":
+			return d.plan.LookupBefore(&d.plan.Changes[n], steps(path[3:]))
+		}
+	}
+	if len(path) < 2 || path[0] != "outputs" {
+		return nil
+	}
+	for _, o := range d.plan.Outputs {
+		if o.Name == steps(path[1:2])[0].Key {
+			c := plan.Change{After: o.After, AfterUnknown: o.AfterUnknown, AfterSensitive: o.AfterSensitive}
+			return d.plan.Lookup(&c, steps(path[2:]))
+		}
+	}
+	return nil
 }
 
 // redact removes the plan's secrets, also from literals in CUE's own escapes.
