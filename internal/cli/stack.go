@@ -206,22 +206,14 @@ func printVerdicts(out, why io.Writer, verdicts []api.Verdict, o report.Options)
 // printRest leaves out the closing line when something blocks: it would say of
 // the rest that policy has passed.
 func printRest(out io.Writer, verdicts []api.Verdict, blocked bool, o report.Options) error {
-	var text bytes.Buffer
-	for _, v := range verdicts {
-		if len(v.Findings) == 0 {
-			continue
-		}
-		fmt.Fprintln(&text) // what the tool says ends where it likes
-		if err := report.Text(&text, policy.Collect([]policy.Judged{{Verdicts: verdicts}}), o); err != nil {
-			return err
-		}
-		shown := text.Bytes()
+	check := policy.Collect([]policy.Judged{{Verdicts: verdicts}})
+	if len(check.Findings) > 0 {
+		write := report.Text
 		if blocked {
-			shown = bytes.TrimRight(shown, "\n")
-			shown = shown[:bytes.LastIndexByte(shown, '\n')+1]
+			write = report.Findings
 		}
-		_, err := out.Write(shown)
-		return err
+		fmt.Fprintln(out) // what the tool says ends where it likes
+		return write(out, check, o)
 	}
 	for _, v := range verdicts {
 		if err := report.Satisfied(out, v); err != nil {

@@ -65,8 +65,8 @@ type Engine interface {
 	Evaluator() string
 	// Check compiles a policy: nil when it could judge a plan.
 	Check(Source) error
-	// Judge fills in the outcome, findings, counts and notes of a verdict; an
-	// error means the plan could not be judged. What identifies policy and
-	// plan is filled in by [Judge], which removes secrets too.
+	// Judge fills in the findings, counts and notes of a verdict; an error
+	// means the plan could not be judged. The outcome, and what identifies
+	// policy and plan, are filled in by [Judge], which removes secrets too.
 	Judge(Source, *plan.Plan) (api.Verdict, error)
 }

@@ -20,6 +20,20 @@ func newWriter(o Options) writer {
 // (docs/report.md, rule 6).
 func Text(w io.Writer, c api.Check, o Options) error {
 	p := newWriter(o)
+	p.body(c)
+	p.Line(0, p.Paint(outcomeColor(outcome(c)), summary(c)))
+	return p.finish(w)
+}
+
+// Findings is [Text] without the last line, for results that are only a part of
+// what there is to say: it would speak for the whole.
+func Findings(w io.Writer, c api.Check, o Options) error {
+	p := newWriter(o)
+	p.body(c)
+	return p.finish(w)
+}
+
+func (p writer) body(c api.Check) {
 	all := sections(c)
 	for _, s := range all {
 		if len(all) > 1 {
@@ -29,8 +43,6 @@ func Text(w io.Writer, c api.Check, o Options) error {
 		p.Line(0, "")
 	}
 	p.unexplained(c)
-	p.Line(0, p.Paint(outcomeColor(outcome(c)), summary(c)))
-	return p.finish(w)
 }
 
 // Violation writes why `assize plan` and `assize apply` stop at a policy, in

@@ -68,7 +68,6 @@ func (Engine) Judge(src policy.Source, p *plan.Plan) (v api.Verdict, err error) 
 	}
 	locate(findings, p)
 	return api.Verdict{
-		Outcome:  outcome(findings),
 		Matched:  len(p.Changes),
 		Rules:    c.counts(len(p.Changes)),
 		Findings: findings,
@@ -100,15 +99,6 @@ func locate(findings []api.Finding, p *plan.Plan) {
 			f.Deposed = p.Redact(f.Deposed)
 		}
 	}
-}
-
-func outcome(findings []api.Finding) api.Outcome {
-	for _, f := range findings {
-		if f.Level == api.Deny && !f.Excepted {
-			return api.Failed
-		}
-	}
-	return api.Passed
 }
 
 // counts says that each rule looked at every change: Rego cannot tell what a
