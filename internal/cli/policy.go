@@ -24,7 +24,7 @@ func newPolicyCmd(g *Globals) *cobra.Command {
 			return &Exit{Code: ExitUnknown, Err: unknownCommand(cmd, args[0])}
 		},
 	}
-	cmd.AddCommand(newPolicyCheckCmd(g), newPolicyInputCmd(g), newPolicySchemaCmd(g))
+	cmd.AddCommand(newPolicyCheckCmd(g), newPolicyCompileCmd(g), newPolicyInputCmd(g), newPolicySchemaCmd(g))
 	return cmd
 }
 

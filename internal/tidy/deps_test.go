@@ -48,13 +48,16 @@ var imports = []struct {
 	{"internal/policy/cueengine", "api problem plan policy"},
 	{"internal/policy/confine", "api problem plan policy"},
 
+	// Says the rules in another language; what they mean is in rules.
+	{"internal/policy/translate", "api problem plan policy/rules"},
+
 	// The machine around us: files, processes. repo reads policies, so it
 	// needs the form in which they are handed to an engine.
 	{"internal/repo", "api problem policy"},
 	{"internal/tofu", "api problem"},
 	{"internal/runner", "api problem plan tofu"},
 
-	{"internal/cli", "api problem gate plan policy policy/input report repo runner tofu"},
+	{"internal/cli", "api problem gate plan policy policy/input policy/rules policy/translate report repo runner tofu"},
 
 	{"cmd/assize", "*"},
 }
@@ -65,7 +68,7 @@ var imports = []struct {
 var pure = []string{
 	"api", "internal/problem", "internal/plan/planjson", "internal/plan", "internal/policy", "internal/policy/input", "internal/gate",
 	"internal/report", "internal/report/page", "internal/report/show",
-	"internal/policy/rules", "internal/policy/regoengine", "internal/policy/cueengine",
+	"internal/policy/rules", "internal/policy/regoengine", "internal/policy/cueengine", "internal/policy/translate",
 }
 
 const (
