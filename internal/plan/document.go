@@ -32,7 +32,7 @@ func (p *Plan) mask(v, marks any) any {
 	if m, ok := v.(map[string]any); ok && len(m) == 1 && m["$unknown"] == true {
 		return v
 	}
-	if marks == true && v != nil {
+	if marks = fitted(marks, v); marks == true && v != nil {
 		return map[string]any{"$sensitive": true}
 	}
 	switch v := v.(type) {
@@ -81,7 +81,7 @@ func (p *Plan) document(labels Labels, see view) api.Document {
 	}
 	for _, o := range p.Outputs {
 		if o.Action != Delete {
-			d.Outputs[o.Name] = see(merge(o.After, o.AfterUnknown), o.AfterSensitive)
+			d.Outputs[o.Name] = see(p.shown(merge(o.After, o.AfterUnknown), o.AfterSensitive), o.AfterSensitive)
 		}
 	}
 	for _, m := range p.Modules {
@@ -120,10 +120,10 @@ func (p *Plan) entry(c *Change, see view) api.Change {
 	if c.Action == Delete || c.Action == Forget {
 		side, marks = c.Before, c.BeforeSensitive
 	} else {
-		out.After = see(merge(c.After, c.AfterUnknown), c.AfterSensitive)
+		out.After = see(p.shown(merge(c.After, c.AfterUnknown), c.AfterSensitive), c.AfterSensitive)
 	}
 	if c.Action != Create {
-		out.Before = see(c.Before, c.BeforeSensitive)
+		out.Before = see(p.shown(c.Before, c.BeforeSensitive), c.BeforeSensitive)
 	}
 	out.Sensitive = p.sensitivePaths(nil, side, marks, nil)
 	return out
@@ -135,6 +135,7 @@ func (p *Plan) sensitivePaths(at Path, v, marks any, paths []string) []string {
 	if len(p.secrets.forms) == 0 && !anyTrue(marks) {
 		return paths
 	}
+	marks = fitted(marks, v)
 	object, isObject := v.(map[string]any)
 	list, isList := v.([]any)
 	switch {
@@ -193,6 +194,36 @@ func merge(v, unknown any) any {
 		copy(out, known)
 		for i, mark := range marks {
 			out[i] = merge(out[i], mark)
+		}
+		return out
+	}
+	return v
+}
+
+// shown puts the unknown mark where v has a null that is none (see
+// [Plan.withheld]), as merge does for what is known after apply. A document
+// that has neither before nor after stays so.
+func (p *Plan) shown(v, marks any) any {
+	if p.FormatVersion != "0.1" {
+		return v
+	}
+	each := func(e any, s Step) any {
+		if m := below(fitted(marks, v), s); !p.withheld(e, m) {
+			return p.shown(e, m)
+		}
+		return unknownMark()
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k, e := range v {
+			out[k] = each(e, Step{Key: k})
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, e := range v {
+			out[i] = each(e, Step{Index: i, Kind: Index})
 		}
 		return out
 	}

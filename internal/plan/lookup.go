@@ -70,8 +70,19 @@ type walk struct {
 // something is unknown is asked first, at every step: what after holds there is
 // the provider's guess, or nothing.
 func (w *walk) visit(n node, at, rest Path) {
+	n.sensitive = fitted(n.sensitive, n.value)
+	if !fits(n.unknown, n.value) {
+		w.add(n, at, rest, Unknown) // part of it is, and nobody can say which
+		w.found[len(w.found)-1].Reason = "marked as unknown in another shape than it has"
+		return
+	}
 	if n.unknown == true || n.value == nil && anyTrue(n.unknown) && len(rest) == 0 {
 		w.add(n, at, rest, Unknown)
+		return
+	}
+	if n.exists && w.plan.withheld(n.value, n.sensitive) {
+		w.add(n, at, rest, Unknown)
+		w.found[len(w.found)-1].Reason = "removed from the plan because it is sensitive"
 		return
 	}
 	if len(rest) == 0 {
@@ -136,12 +147,14 @@ func (w *walk) add(n node, at, rest Path, state State) {
 		f.Value, f.Partial = n.value, anyTrue(n.unknown)
 	}
 	f.Sensitive = anyTrue(n.sensitive) || w.plan.HasSecret(f.Value)
-	// Terraform 0.14 printed null in place of a secret: what stands there is
-	// a value that this plan does not show.
-	if state == Null && f.Sensitive && w.plan.FormatVersion == "0.1" {
-		f.State, f.Reason = Unknown, "removed from the plan because it is sensitive"
-	}
 	w.found = append(w.found, f)
+}
+
+// withheld reports whether v is the null that the first Terraforms to know of
+// sensitivity wrote in place of a secret: a value that this plan does not show
+// (docs/policy.md, rule 7).
+func (p *Plan) withheld(v, marks any) bool {
+	return v == nil && p.FormatVersion == "0.1" && anyTrue(marks)
 }
 
 func stateOf(n node) State {
@@ -212,8 +225,10 @@ func (n node) steps() (steps []Step, ok bool) {
 func take(v any, s Step) (any, bool) {
 	switch v := v.(type) {
 	case map[string]any:
-		e, ok := v[s.Key]
-		return e, ok && s.Kind == Key
+		if s.Kind == Key { // the key of an index is "", which an object may have
+			e, ok := v[s.Key]
+			return e, ok
+		}
 	case []any:
 		i := s.Index
 		if s.Kind == Key {
@@ -236,6 +251,30 @@ func below(mark any, s Step) any {
 	}
 	m, _ := take(mark, s)
 	return m
+}
+
+// fits reports whether marks can be walked along with v: an object with an
+// object, a list with a list. Marks of nothing, and of what is not there, fit.
+func fits(marks, v any) bool {
+	same := true
+	switch marks.(type) {
+	case map[string]any:
+		_, same = v.(map[string]any)
+	case []any:
+		_, same = v.([]any)
+	}
+	return same || v == nil || !anyTrue(marks)
+}
+
+// fitted is marks of sensitivity where they fit v. Where they do not (sets have
+// coarser marks), all of v is sensitive, for nobody can say which part is.
+func fitted(marks, v any) any {
+	list, isList := marks.([]any)
+	values, _ := v.([]any)
+	if !fits(marks, v) || isList && v != nil && len(list) != len(values) && anyTrue(list) {
+		return true
+	}
+	return marks
 }
 
 // anyTrue reports whether a map of marks holds a true anywhere.

@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -28,6 +29,9 @@ func TestLookup(t *testing.T) {
 	present := func(path string, v any) plan.Found { return plan.Found{Path: path, State: plan.Present, Value: v} }
 	state := func(path string, s plan.State) plan.Found { return plan.Found{Path: path, State: s} }
 	sensitive := func(f plan.Found) plan.Found { f.Sensitive = true; return f }
+	misfit := func(path string) plan.Found {
+		return plan.Found{Path: path, State: plan.Unknown, Reason: "marked as unknown in another shape than it has"}
+	}
 	const inner = "text that looks like JSON and is not"
 	tests := []struct {
 		name, change, path string
@@ -99,6 +103,14 @@ func TestLookup(t *testing.T) {
 		{"unknown below what is not there", `"after":{},"after_unknown":{"b":[{"x":true}]}`, "b", []plan.Found{state("b", plan.Unknown)}},
 		{"unknown below null", `"after":{"b":null},"after_unknown":{"b":{"x":true}}`, "b", []plan.Found{state("b", plan.Unknown)}},
 		{"marks that say nothing", `"after":{"a":1},"after_unknown":{"a":false,"b":{},"c":[],"d":null}`, "b", []plan.Found{state("b", plan.Missing)}},
+		{"index in an object with an empty key", `"after":{"m":{"":1}},"after_unknown":{"n":{"":true}},"after_sensitive":{"m":{"":true}}`, "m[0]", []plan.Found{state("m[0]", plan.Missing)}},
+		{"index in an unknown object with an empty key", `"after":{},"after_unknown":{"n":{"":true}}`, "n[0]", []plan.Found{state("n[0]", plan.Missing)}},
+		{"marks of another shape than a list", `"after":{"x":[]},"after_unknown":{"x":{"a":true}}`, "x[*]", []plan.Found{misfit("x")}},
+		{"marks of another shape than the elements", `"after":{"x":[{"a":1}]},"after_unknown":{"x":{"0":{"a":true}}}`, "x[*].a", []plan.Found{misfit("x")}},
+		{"marks of another shape than an object", `"after":{"x":{"a":1}},"after_unknown":{"x":[true]}`, "x.a", []plan.Found{misfit("x.a")}},
+		{"marks below a scalar", `"after":{"x":"y"},"after_unknown":{"x":{"a":true}}`, "x", []plan.Found{misfit("x")}},
+		{"marks of another shape at the root", `"after":{"x":1},"after_unknown":[true]`, "x", []plan.Found{misfit("x")}},
+		{"marks of another shape that say nothing", `"after":{"x":[1]},"after_unknown":{"x":{"a":false}}`, "x[*]", []plan.Found{present("x[0]", num("1"))}},
 		{"a mark is no text", `"after":{},"after_unknown":{"a":"true"}`, "a", []plan.Found{state("a", plan.Missing)}},
 		{"sensitive and unknown", `"after":{},"after_unknown":{"x":true},"after_sensitive":{"x":{}}`, "x[*]", []plan.Found{state("x", plan.Unknown)}},
 
@@ -114,6 +126,11 @@ func TestLookup(t *testing.T) {
 		{"an unmarked key", `"after":{"input":"hunter2","m":{"hunter2":1}},"after_sensitive":{"input":true}`, "m", []plan.Found{sensitive(present("m", map[string]any{"hunter2": num("1")}))}},
 		{"sensitive only before", `"before":{"p":"hunter2"},"after":{"p":"hunter2"},"before_sensitive":{"p":true},"after_sensitive":{}`, "p", []plan.Found{sensitive(present("p", "hunter2"))}},
 		{"a set with coarser marks", `"after":{"s":[{"p":"hunter2"},{"p":"hunter3"}]},"after_sensitive":{"s":[{"p":true}]}`, "s[1].p", []plan.Found{sensitive(present("s[1].p", "hunter3"))}},
+		{"marked in another shape", `"after":{"l":["no"]},"after_sensitive":{"l":{"0":true}}`, "l[*]", []plan.Found{sensitive(present("l[0]", "no"))}},
+		{"marked in another shape, an object", `"after":{"o":{"p":true}},"after_sensitive":{"o":[true]}`, "o.p", []plan.Found{sensitive(present("o.p", true))}},
+		{"marks that mark nothing, in another shape", `"after":{"l":["a","b"]},"after_sensitive":{"l":[false],"x":[true]}`, "l[1]", []plan.Found{present("l[1]", "b")}},
+		{"marked below a scalar", `"after":{"b":true},"after_sensitive":{"b":{"x":true}}`, "b", []plan.Found{sensitive(present("b", true))}},
+		{"a set with coarser marks and no texts", `"after":{"s":[true,false]},"after_sensitive":{"s":[true]}`, "s[1]", []plan.Found{sensitive(present("s[1]", false))}},
 		{"marked null", `"after":{"p":null},"after_sensitive":{"p":true}`, "p", []plan.Found{sensitive(state("p", plan.Null))}},
 		{"marked and absent", `"after":{},"after_sensitive":{"p":true}`, "p", []plan.Found{sensitive(state("p", plan.Missing))}},
 		{"a secret number", `"after":{"pin":12345,"port":12345},"after_sensitive":{"pin":true}`, "port", []plan.Found{sensitive(present("port", num("12345")))}},
@@ -148,11 +165,22 @@ func TestLookup(t *testing.T) {
 func TestLookupRedacted(t *testing.T) {
 	t.Parallel()
 	p := decode(t, `{"format_version":"0.1","terraform_version":"0.14.0","resource_changes":[{"address":"a.b","change":{"actions":["create"],
-		"after":{"p":null,"q":null},"after_sensitive":{"p":true}}}]}`)
-	got := append(p.Lookup(&p.Changes[0], path(t, "p")), p.Lookup(&p.Changes[0], path(t, "q"))...)
+		"after":{"p":null,"q":null,"l":[null]},"after_sensitive":{"p":true,"l":[true]}}}]}`)
+	const why = "removed from the plan because it is sensitive"
+	var got []plan.Found
+	for _, text := range []string{"p", "p.below", "p[*].below", "l[*]", "q", "q.below"} {
+		got = append(got, p.Lookup(&p.Changes[0], path(t, text))...)
+	}
 	want := []plan.Found{
-		{Path: "p", State: plan.Unknown, Sensitive: true, Reason: "removed from the plan because it is sensitive"},
+		{Path: "p", State: plan.Unknown, Sensitive: true, Reason: why},
+		{Path: "p.below", State: plan.Unknown, Sensitive: true, Reason: why},
+		{Path: "p", State: plan.Unknown, Sensitive: true, Reason: why},
+		{Path: "l[0]", State: plan.Unknown, Sensitive: true, Reason: why},
 		{Path: "q", State: plan.Null},
+		{Path: "q.below", State: plan.Missing},
+	}
+	if text := string(p.DocumentJSON(plan.Labels{})); !strings.Contains(text, `"after":{"l":[{"$unknown":true}],"p":{"$unknown":true},"q":null}`) {
+		t.Errorf("the document says otherwise: %s", text)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

@@ -38,23 +38,20 @@ func (c collector) masked(v, mask any) {
 	if !anyTrue(mask) {
 		return
 	}
-	switch m := mask.(type) {
+	switch m := fitted(mask, v).(type) {
 	case map[string]any:
-		if v, ok := v.(map[string]any); ok {
-			for k, e := range v {
-				c.masked(e, m[k])
-			}
-			return
+		object, _ := v.(map[string]any)
+		for k, e := range object {
+			c.masked(e, m[k])
 		}
 	case []any:
-		if v, ok := v.([]any); ok && len(v) == len(m) {
-			for i, e := range v {
-				c.masked(e, m[i])
-			}
-			return
+		list, _ := v.([]any)
+		for i, e := range list {
+			c.masked(e, m[i])
 		}
+	case bool:
+		c.all(v)
 	}
-	c.all(v)
 }
 
 // all takes every text and every number of at least three digits in v, and
