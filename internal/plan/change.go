@@ -9,10 +9,11 @@ import (
 
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/plan/planjson"
+	"github.com/assize-iac/assize/internal/plan/secret"
 	"github.com/assize-iac/assize/internal/problem"
 )
 
-func decodeAll(all []planjson.Change, secrets collector) ([]Change, error) {
+func decodeAll(all []planjson.Change, secrets secret.Collector) ([]Change, error) {
 	out := make([]Change, 0, len(all))
 	for i := range all {
 		c, err := decodeChange(&all[i], secrets)
@@ -26,7 +27,7 @@ func decodeAll(all []planjson.Change, secrets collector) ([]Change, error) {
 
 // decodeChange reads one element of resource_changes, wherever such elements
 // stand.
-func decodeChange(e *planjson.Change, secrets collector) (Change, error) {
+func decodeChange(e *planjson.Change, secrets secret.Collector) (Change, error) {
 	if e.Address == "" {
 		return Change{}, problem.New(api.Invalid, "the plan is malformed: a change without an address").WithHint(planjson.Hint)
 	}
@@ -47,16 +48,16 @@ func decodeChange(e *planjson.Change, secrets collector) (Change, error) {
 		return Change{}, problem.New(api.Invalid, "%s has mode %q, which is none that a plan has", nameOf(c.Address, c.Deposed), c.Mode).
 			WithHint(planjson.Hint)
 	}
-	secrets.masked(c.Before, c.BeforeSensitive)
-	secrets.masked(c.After, c.AfterSensitive)
+	secrets.Marked(c.Before, c.BeforeSensitive)
+	secrets.Marked(c.After, c.AfterSensitive)
 	var err error
 	c.Action, err = action(d.Actions, c.Mode, nameOf(c.Address, c.Deposed))
 	return c, err
 }
 
-func decodeOutput(name string, d *planjson.Delta, secrets collector) (Output, error) {
-	secrets.masked(d.Before, d.BeforeSensitive)
-	secrets.masked(d.After, d.AfterSensitive)
+func decodeOutput(name string, d *planjson.Delta, secrets secret.Collector) (Output, error) {
+	secrets.Marked(d.Before, d.BeforeSensitive)
+	secrets.Marked(d.After, d.AfterSensitive)
 	act, err := action(d.Actions, "", "output "+name)
 	return Output{
 		Name: name, Action: act, Before: d.Before, After: d.After, AfterUnknown: d.AfterUnknown,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/plan/planjson"
+	"github.com/assize-iac/assize/internal/plan/secret"
 	"github.com/assize-iac/assize/internal/problem"
 )
 
@@ -20,8 +21,8 @@ import (
 // are kept. Keys may come in any order, and a key that only some versions
 // write does not matter (docs/policy.md, rule 3).
 func Decode(raw []byte) (*Plan, error) {
-	secrets := collector{}
-	src, err := planjson.Read(raw, secrets.masked)
+	secrets := secret.Collector{}
+	src, err := planjson.Read(raw, secrets.Marked)
 	if err != nil {
 		return nil, err
 	}
@@ -38,8 +39,8 @@ func Decode(raw []byte) (*Plan, error) {
 	if err := p.decodeChanges(src, secrets); err != nil {
 		return nil, err
 	}
-	secrets.declared(p.Variables, &src.Configuration.Root)
-	p.secrets = secrets.index()
+	declared(secrets, p.Variables, &src.Configuration.Root)
+	p.secrets, p.addresses = secrets.Index(), p.named()
 	return p, nil
 }
 
@@ -51,7 +52,7 @@ func Number(text string) (json.Number, error) { return planjson.Number(text) }
 
 // decodeChanges reads everything that may change. Secrets are taken from all of
 // it: of what drifted nothing else is kept.
-func (p *Plan) decodeChanges(src *planjson.Plan, secrets collector) (err error) {
+func (p *Plan) decodeChanges(src *planjson.Plan, secrets secret.Collector) (err error) {
 	if p.Changes, err = decodeAll(src.Changes, secrets); err != nil {
 		return err
 	}

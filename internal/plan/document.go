@@ -1,24 +1,60 @@
 package plan
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/assize-iac/assize/api"
+	"github.com/assize-iac/assize/internal/plan/mark"
+	"github.com/assize-iac/assize/internal/plan/planjson"
 )
 
 // DocumentJSON is the document as one line of JSON, the bytes that a CUE
 // policy judges: fields in the order of the type, keys of values sorted, so
 // that one plan has one text.
-func (p *Plan) DocumentJSON(labels Labels) []byte { return encode(p.document(labels, unmasked)) }
+func (p *Plan) DocumentJSON(labels Labels) []byte {
+	return planjson.Encode(p.document(labels, unmasked))
+}
 
 // MaskedJSON is the document for people, logs and pipelines: where it holds a
 // secret, by mark or by value, stands {"$sensitive": true}. No policy judges
 // it, for what is masked conflicts with every constraint.
-func (p *Plan) MaskedJSON(labels Labels) []byte { return encode(p.document(labels, p.mask)) }
+func (p *Plan) MaskedJSON(labels Labels) []byte {
+	d := p.document(labels, p.mask)
+	p.maskNames(d.Changes, p.Changes)
+	p.maskNames(d.Deferred, p.Deferred)
+	d.Targets, d.Replace = mapped(d.Targets, p.RedactAddress), mapped(d.Replace, p.RedactAddress)
+	for i := range d.Modules {
+		d.Modules[i].Source = p.Redact(d.Modules[i].Source)
+	}
+	for i := range d.Checks {
+		d.Checks[i].Addr = p.RedactAddress(d.Checks[i].Addr)
+	}
+	return planjson.Encode(d)
+}
+
+// maskNames removes secrets from what names the parts of changes: addresses,
+// instance keys and paths.
+func (p *Plan) maskNames(out []api.Change, changes []Change) {
+	for i := range out {
+		c := &out[i]
+		c.Addr, c.PreviousAddr, c.Module = p.RedactAddress(c.Addr), p.RedactAddress(c.PreviousAddr), p.RedactAddress(c.Module)
+		if key, ok := c.Index.(string); ok && p.secrets.InKey(key) {
+			c.Index = map[string]any{"$sensitive": true}
+		}
+		c.ReplacePaths = p.ShownReplacePaths(&changes[i])
+		c.Sensitive = mapped(c.Sensitive, p.Redact)
+	}
+}
+
+func mapped(texts []string, f func(string) string) []string {
+	var out []string
+	for _, text := range texts {
+		out = append(out, f(text))
+	}
+	return out
+}
 
 // A view is what becomes of a value on its way into a document, given the
 // plan's map of what is sensitive in it.
@@ -26,13 +62,12 @@ type view func(v, marks any) any
 
 func unmasked(v, _ any) any { return v }
 
-// mask replaces every secret of v. Addresses stay: they name what is changed,
-// and no tool lets a sensitive value into one.
+// mask replaces every secret of v.
 func (p *Plan) mask(v, marks any) any {
 	if m, ok := v.(map[string]any); ok && len(m) == 1 && m["$unknown"] == true {
 		return v
 	}
-	if marks = fitted(marks, v); marks == true && v != nil {
+	if marks = mark.Fitted(marks, v); marks == true && v != nil {
 		return map[string]any{"$sensitive": true}
 	}
 	switch v := v.(type) {
@@ -56,19 +91,7 @@ func (p *Plan) mask(v, marks any) any {
 }
 
 // Quote writes a value as JSON for a message.
-func Quote(v any) string { return string(encode(v)) }
-
-// encode writes one line of JSON with nothing escaped for HTML; a value that
-// JSON cannot hold did not come from a plan.
-func encode(v any) []byte {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return []byte("null")
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-}
+func Quote(v any) string { return string(planjson.Encode(v)) }
 
 func (p *Plan) document(labels Labels, see view) api.Document {
 	d := api.Document{
@@ -132,10 +155,10 @@ func (p *Plan) entry(c *Change, see view) api.Change {
 // sensitivePaths adds the paths at or below at that hold a secret, by the
 // plan's map or by value. A container that is sensitive as a whole is one path.
 func (p *Plan) sensitivePaths(at Path, v, marks any, paths []string) []string {
-	if len(p.secrets.forms) == 0 && !anyTrue(marks) {
+	if p.secrets.Empty() && !mark.Any(marks) {
 		return paths
 	}
-	marks = fitted(marks, v)
+	marks = mark.Fitted(marks, v)
 	object, isObject := v.(map[string]any)
 	list, isList := v.([]any)
 	switch {
@@ -166,7 +189,7 @@ func merge(v, unknown any) any {
 	if unknown == true {
 		return unknownMark()
 	}
-	if !anyTrue(unknown) {
+	if !mark.Any(unknown) {
 		return v
 	}
 	switch marks := unknown.(type) {
@@ -179,9 +202,9 @@ func merge(v, unknown any) any {
 		if out == nil {
 			out = map[string]any{}
 		}
-		for k, mark := range marks {
-			if _, has := known[k]; has || anyTrue(mark) {
-				out[k] = merge(known[k], mark)
+		for k, hidden := range marks {
+			if _, has := known[k]; has || mark.Any(hidden) {
+				out[k] = merge(known[k], hidden)
 			}
 		}
 		return out
@@ -192,8 +215,8 @@ func merge(v, unknown any) any {
 		}
 		out := make([]any, max(len(known), len(marks)))
 		copy(out, known)
-		for i, mark := range marks {
-			out[i] = merge(out[i], mark)
+		for i, hidden := range marks {
+			out[i] = merge(out[i], hidden)
 		}
 		return out
 	}
@@ -208,7 +231,7 @@ func (p *Plan) shown(v, marks any) any {
 		return v
 	}
 	each := func(e any, s Step) any {
-		if m := below(fitted(marks, v), s); !p.withheld(e, m) {
+		if m := below(mark.Fitted(marks, v), s); !p.withheld(e, m) {
 			return p.shown(e, m)
 		}
 		return unknownMark()

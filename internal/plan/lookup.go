@@ -5,9 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
-	"unicode"
 
+	"github.com/assize-iac/assize/internal/plan/mark"
 	"github.com/assize-iac/assize/internal/plan/planjson"
 )
 
@@ -70,13 +69,13 @@ type walk struct {
 // something is unknown is asked first, at every step: what after holds there is
 // the provider's guess, or nothing.
 func (w *walk) visit(n node, at, rest Path) {
-	n.sensitive = fitted(n.sensitive, n.value)
-	if !fits(n.unknown, n.value) {
+	n.sensitive = mark.Fitted(n.sensitive, n.value)
+	if !mark.Fits(n.unknown, n.value) {
 		w.add(n, at, rest, Unknown) // part of it is, and nobody can say which
 		w.found[len(w.found)-1].Reason = "marked as unknown in another shape than it has"
 		return
 	}
-	if n.unknown == true || n.value == nil && anyTrue(n.unknown) && len(rest) == 0 {
+	if n.unknown == true || n.value == nil && mark.Any(n.unknown) && len(rest) == 0 {
 		w.add(n, at, rest, Unknown)
 		return
 	}
@@ -144,9 +143,9 @@ func (w *walk) each(n node, at, rest Path) {
 func (w *walk) add(n node, at, rest Path, state State) {
 	f := Found{Path: slices.Concat(at, rest.until()).String(), State: state}
 	if state == Present {
-		f.Value, f.Partial = n.value, anyTrue(n.unknown)
+		f.Value, f.Partial = n.value, mark.Any(n.unknown)
 	}
-	f.Sensitive = anyTrue(n.sensitive) || w.plan.HasSecret(f.Value)
+	f.Sensitive = mark.Any(n.sensitive) || w.plan.HasSecret(f.Value)
 	w.found = append(w.found, f)
 }
 
@@ -154,7 +153,7 @@ func (w *walk) add(n node, at, rest Path, state State) {
 // sensitivity wrote in place of a secret: a value that this plan does not show
 // (docs/policy.md, rule 7).
 func (p *Plan) withheld(v, marks any) bool {
-	return v == nil && p.FormatVersion == "0.1" && anyTrue(marks)
+	return v == nil && p.FormatVersion == "0.1" && mark.Any(marks)
 }
 
 func stateOf(n node) State {
@@ -192,7 +191,7 @@ func (n node) child(s Step) (child node, ok bool) {
 // steps lists what [*] reaches in n, unknown elements included; ok is false
 // where n is no container.
 func (n node) steps() (steps []Step, ok bool) {
-	if n.value == nil && !anyTrue(n.unknown) {
+	if n.value == nil && !mark.Any(n.unknown) {
 		return nil, false // {} or [] there says nothing of a value that is not here
 	}
 	list, isList := n.value.([]any)
@@ -209,8 +208,8 @@ func (n node) steps() (steps []Step, ok bool) {
 		return nil, false
 	}
 	keys := slices.Collect(maps.Keys(object))
-	for k, mark := range marks {
-		if _, known := object[k]; !known && anyTrue(mark) {
+	for k, below := range marks {
+		if _, known := object[k]; !known && mark.Any(below) {
 			keys = append(keys, k)
 		}
 	}
@@ -245,69 +244,25 @@ func take(v any, s Step) (any, bool) {
 }
 
 // below is one step in a map of marks: true holds for everything below it.
-func below(mark any, s Step) any {
-	if mark == true {
+func below(marks any, s Step) any {
+	if marks == true {
 		return true
 	}
-	m, _ := take(mark, s)
+	m, _ := take(marks, s)
 	return m
-}
-
-// fits reports whether marks can be walked along with v: an object with an
-// object, a list with a list. Marks of nothing, and of what is not there, fit.
-func fits(marks, v any) bool {
-	same := true
-	switch marks.(type) {
-	case map[string]any:
-		_, same = v.(map[string]any)
-	case []any:
-		_, same = v.([]any)
-	}
-	return same || v == nil || !anyTrue(marks)
-}
-
-// fitted is marks of sensitivity where they fit v. Where they do not (sets have
-// coarser marks), all of v is sensitive, for nobody can say which part is.
-func fitted(marks, v any) any {
-	list, isList := marks.([]any)
-	values, _ := v.([]any)
-	if !fits(marks, v) || isList && v != nil && len(list) != len(values) && anyTrue(list) {
-		return true
-	}
-	return marks
-}
-
-// anyTrue reports whether a map of marks holds a true anywhere.
-func anyTrue(mark any) bool {
-	switch mark := mark.(type) {
-	case bool:
-		return mark
-	case []any:
-		return slices.ContainsFunc(mark, anyTrue)
-	case map[string]any:
-		for _, e := range mark {
-			if anyTrue(e) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // unwrap replaces a string that holds a JSON object or list by what it holds,
 // as IAM policies do. A text that looks like one but is malformed, or says a
 // thing twice, cannot be judged: ok is false (docs/policy.md, rule 12).
 func unwrap(n node) (in node, ok bool) {
-	text, isText := n.value.(string)
-	// More than JSON allows: what hides the first brace hides nothing from the
-	// service that reads the text leniently.
-	text = strings.TrimLeftFunc(text, func(r rune) bool { return unicode.IsSpace(r) || r == '\ufeff' })
-	if !isText || text == "" || text[0] != '{' && text[0] != '[' {
-		return n, true
-	}
-	v, err := planjson.Parse(text)
+	text, _ := n.value.(string)
+	v, holds, err := planjson.Inner(text)
 	if err != nil {
 		return n, false
+	}
+	if !holds {
+		return n, true
 	}
 	n.value = v
 	if n.sensitive != true {

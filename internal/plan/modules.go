@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/assize-iac/assize/internal/plan/planjson"
+	"github.com/assize-iac/assize/internal/plan/secret"
 )
 
 // moduleCalls lists every module block, nested ones too, by address. Addresses
@@ -40,16 +41,16 @@ func providers(all map[string]planjson.Provider) map[string]string {
 // declared takes what sensitive and ephemeral variables and outputs hold:
 // literals and defaults, which stand in the plan in clear, the values given to
 // the root module, and the literals among the arguments of another one.
-func (c collector) declared(values map[string]any, m *planjson.Module) {
+func declared(c secret.Collector, values map[string]any, m *planjson.Module) {
 	for name, v := range m.Variables {
 		if v.Sensitive || v.Ephemeral {
-			c.all(values[name])
-			c.all(v.Default)
+			c.All(values[name])
+			c.All(v.Default)
 		}
 	}
 	for _, o := range m.Outputs {
 		if o.Sensitive || o.Ephemeral {
-			c.all(literal(o.Expression))
+			c.All(literal(o.Expression))
 		}
 	}
 	for _, call := range m.Calls {
@@ -57,7 +58,7 @@ func (c collector) declared(values map[string]any, m *planjson.Module) {
 		for name, expression := range call.Arguments {
 			literals[name] = literal(expression)
 		}
-		c.declared(literals, &call.Module)
+		declared(c, literals, &call.Module)
 	}
 }
 

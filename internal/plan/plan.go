@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/assize-iac/assize/api"
+	"github.com/assize-iac/assize/internal/plan/secret"
 )
 
 // A Plan is one decoded plan. What identifies a change in it is (Address,
@@ -36,7 +37,8 @@ type Plan struct {
 
 	providers map[string]string // full name to version constraint, "" where there is none
 	drift     int               // objects that changed outside of the configuration
-	secrets   secrets
+	secrets   secret.Set
+	addresses map[string]bool // every one that stands in the plan
 }
 
 // Flags are those a plan was made with, as far as the caller knows. OpenTofu's

@@ -1,6 +1,9 @@
 package plan
 
-import "github.com/assize-iac/assize/api"
+import (
+	"github.com/assize-iac/assize/api"
+	"github.com/assize-iac/assize/internal/plan/mark"
+)
 
 // Summary counts what the plan does. A deposed object is an object: its delete
 // counts. A replacement destroys too, but is one object in the blast radius,
@@ -53,7 +56,7 @@ func (p *Plan) stats() api.Stats {
 		if p.Changes[i].Action == NoOp {
 			s.NoOp++
 		}
-		if anyTrue(p.Changes[i].AfterUnknown) {
+		if mark.Any(p.Changes[i].AfterUnknown) {
 			s.Unknown++
 		}
 	}

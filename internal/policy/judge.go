@@ -125,6 +125,7 @@ func scrub(v *api.Verdict, p *plan.Plan) {
 	}
 	for i := range v.Findings {
 		f := &v.Findings[i]
+		f.Address = p.RedactAddress(f.Address)
 		f.Message, f.Rule, f.Path = p.Redact(f.Message), p.Redact(f.Rule), p.Redact(f.Path)
 		for j := range f.Positions {
 			f.Positions[j] = p.Redact(f.Positions[j])

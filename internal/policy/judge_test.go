@@ -12,6 +12,7 @@ import (
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/plan"
 	"github.com/assize-iac/assize/internal/policy"
+	"github.com/assize-iac/assize/internal/policy/rules"
 )
 
 // fake is an engine that does what the test says.
@@ -83,7 +84,7 @@ func TestJudgeScrubs(t *testing.T) {
 			Notes: []string{"note " + canary},
 			Rules: []api.RuleCount{{Rule: canary}},
 			Findings: []api.Finding{{
-				Rule: canary, Level: api.Deny, Address: "a.b", Path: canary, Message: "is " + canary + "!",
+				Rule: canary, Level: api.Deny, Address: "made up: " + canary, Path: canary, Message: "is " + canary + "!",
 				Positions: []string{canary},
 				Details:   map[string]any{canary: []any{canary, map[string]any{"k": canary}, true, nil, 7}},
 			}},
@@ -98,6 +99,26 @@ func TestJudgeScrubs(t *testing.T) {
 		if text := fmt.Sprintf("%+v", v); strings.Contains(text, canary) {
 			t.Errorf("%s: the secret is in %s", name, text)
 		}
+	}
+}
+
+// TestJudgeHidesKeys: an address whose instance key is a secret is judged as it
+// is and shown without the key.
+func TestJudgeHidesKeys(t *testing.T) {
+	t.Parallel()
+	p, err := plan.Decode([]byte(`{"format_version": "1.2", "terraform_version": "1.12.6", "resource_changes": [
+		{"address": "a.b[\"` + canary + `\"]", "mode": "managed", "type": "a", "name": "b", "index": "` + canary + `", "change": {"actions": ["create"],
+		 "before": null, "after": {"password": "` + canary + `"}, "after_unknown": {}, "after_sensitive": {"password": true}}}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	src := policy.Source{Path: "p.json", Language: api.Rules, Files: []policy.File{{Name: "p.json", Data: []byte(
+		`[{"id": "r", "level": "deny", "address": "a.b[\"` + canary + `\"]", "path": "owner", "op": "exists", "message": "say who owns it"}]`)}}}
+	v := policy.Judge([]policy.Engine{rules.Engine{}}, src, p)
+	want := api.Finding{Policy: "p.json", Engine: api.Rules, Rule: "r", Level: api.Deny, Address: `a.b["(sensitive)"]`, Action: "create",
+		Path: "owner", Message: "say who owns it: owner is missing", Positions: []string{"p.json:1:2"}}
+	if diff := cmp.Diff([]api.Finding{want}, v.Findings); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 

@@ -30,7 +30,9 @@ var imports = []struct {
 
 	// Nouns: no I/O, no clock, no randomness.
 	{"internal/plan/planjson", "api problem"},
-	{"internal/plan", "api problem plan/planjson"},
+	{"internal/plan/mark", ""},
+	{"internal/plan/secret", "plan/mark plan/planjson"},
+	{"internal/plan", "api problem plan/mark plan/planjson plan/secret"},
 	{"internal/policy", "api problem plan"},
 	{"internal/policy/input", "api problem plan plan/planjson"},
 	{"internal/gate", "api problem policy"},
@@ -66,7 +68,7 @@ var imports = []struct {
 // I/O, read no clock and draw no lots, and stay small enough to be held in a
 // head.
 var pure = []string{
-	"api", "internal/problem", "internal/plan/planjson", "internal/plan", "internal/policy", "internal/policy/input", "internal/gate",
+	"api", "internal/problem", "internal/plan/planjson", "internal/plan/mark", "internal/plan/secret", "internal/plan", "internal/policy", "internal/policy/input", "internal/gate",
 	"internal/report", "internal/report/page", "internal/report/show",
 	"internal/policy/rules", "internal/policy/regoengine", "internal/policy/cueengine", "internal/policy/translate",
 }

@@ -2,6 +2,9 @@ package planjson
 
 import (
 	"bytes"
+	"encoding/json"
+	"strings"
+	"unicode"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -39,6 +42,32 @@ func Parse(text string) (any, error) {
 		err = problem.New(api.Invalid, "more than one value")
 	}
 	return v, err
+}
+
+// Inner parses a text of a plan that holds a JSON object or list itself, as IAM
+// policies do. A text that looks like one but is malformed, or says a thing
+// twice, is an error; one that does not holds nothing.
+func Inner(text string) (v any, holds bool, err error) {
+	// More than JSON allows: what hides the first brace hides nothing from the
+	// service that reads the text leniently.
+	text = strings.TrimLeftFunc(text, func(r rune) bool { return unicode.IsSpace(r) || r == '\ufeff' })
+	if text == "" || text[0] != '{' && text[0] != '[' {
+		return nil, false, nil
+	}
+	v, err = Parse(text)
+	return v, err == nil, err
+}
+
+// Encode writes a value of a plan as one line of JSON with nothing escaped for
+// HTML. A value that JSON cannot hold did not come from a plan.
+func Encode(v any) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return []byte("null")
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
 // A reader walks the text of a plan once. It refuses duplicate names and

@@ -40,6 +40,19 @@ func Plan(w io.Writer, p *plan.Plan, o page.Options) error {
 // is cut in two or escaped is found no more.
 func (s sheet) said(text string) string { return page.Visible(s.plan.Redact(text)) }
 
+// address is said for an address of the plan, of which a policy's finding shows
+// as much (docs/policy.md, rule 4).
+func (s sheet) address(text string) string { return page.Visible(s.plan.RedactAddress(text)) }
+
+// addresses joins several.
+func (s sheet) addresses(texts []string) string {
+	var out []string
+	for _, text := range texts {
+		out = append(out, s.address(text))
+	}
+	return strings.Join(out, ", ")
+}
+
 // origin says who made the plan, when and how. A plan that was narrowed by a
 // flag must not be taken for the whole change, so the flags come first; what
 // flags there were only the caller knows (see [plan.Flags]).
@@ -57,10 +70,10 @@ func (s sheet) origin() {
 		s.Line(0, "Made with -refresh-only: it changes the state and no object.")
 	}
 	if len(f.Targets) > 0 {
-		s.Line(0, "Made with -target: it is not the whole change. Targets: "+s.list(f.Targets))
+		s.Line(0, "Made with -target: it is not the whole change. Targets: "+s.addresses(f.Targets))
 	}
 	if len(f.Replace) > 0 {
-		s.Line(0, "Made with -replace: "+s.list(f.Replace))
+		s.Line(0, "Made with -replace: "+s.addresses(f.Replace))
 	}
 	if s.plan.Complete != nil && !*s.plan.Complete {
 		s.Line(0, "Not complete: after it is applied, another plan is needed.")
@@ -152,10 +165,10 @@ func (s sheet) change(c *plan.Change, color page.Color) {
 	s.head(c, color)
 	s.why(c)
 	if len(c.ReplacePaths) > 0 {
-		s.Line(8, "replaced because of "+s.list(c.ReplacePaths))
+		s.Line(8, "replaced because of "+s.list(s.plan.ShownReplacePaths(c)))
 	}
 	if moved(c) {
-		s.Line(8, "moved from "+s.said(c.PreviousAddress))
+		s.Line(8, "moved from "+s.address(c.PreviousAddress))
 	}
 	if c.Importing != nil {
 		s.Line(8, "imported: "+s.importing(c.Importing))
@@ -176,7 +189,7 @@ func (s sheet) change(c *plan.Change, color page.Color) {
 // head names the object. A deposed object repeats the address of the current
 // one, and to take one for the other is to be wrong about what is destroyed.
 func (s sheet) head(c *plan.Change, color page.Color) {
-	address := s.said(c.Address)
+	address := s.address(c.Address)
 	if c.Deposed != "" {
 		address += " (deposed object " + s.said(c.Deposed) + ")"
 	}
@@ -244,7 +257,7 @@ func (s sheet) modules() {
 	}
 	s.title("Modules")
 	for _, m := range s.plan.Modules {
-		line := s.said(m.Address) + " from " + s.said(m.Source)
+		line := s.address(m.Address) + " from " + s.said(m.Source)
 		if m.Version != "" {
 			line += ", version " + s.said(m.Version)
 		}
@@ -264,7 +277,7 @@ func (s sheet) checks() {
 			s.title("Checks")
 			titled = true
 		}
-		s.Line(2, s.said(c.Address)+": "+status(s.said(c.Status)))
+		s.Line(2, s.address(c.Address)+": "+status(s.said(c.Status)))
 		for _, problem := range c.Problems {
 			s.Prose(8, 8, page.Plain, s.plan.Redact(problem))
 		}

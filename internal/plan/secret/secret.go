@@ -1,4 +1,7 @@
-package plan
+// Package secret finds the secrets of a plan again, in whatever text they stand
+// and however they are written there. It decides what of a marked value is a
+// secret. It must not know where in a plan values and marks come from.
+package secret
 
 import (
 	"encoding/json"
@@ -8,6 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/assize-iac/assize/internal/plan/mark"
 	"github.com/assize-iac/assize/internal/plan/planjson"
 )
 
@@ -15,61 +19,61 @@ import (
 // one is looked for inside words, and a line of one is a secret of its own.
 const headLen = 4
 
-// secrets are the sensitive values of a plan, in every form that a message may
-// quote them in. They are complete once Decode returns, and never change.
+// A Set is the sensitive values of a plan, in every form that a message may
+// quote them in. It never changes; the zero value is empty.
 //
 // They go by value, because the tools' maps leave computed copies unmarked: one
 // secret was found at 46 places of a plan of 90 kB (docs/policy.md, rule 8).
-type secrets struct {
+type Set struct {
 	forms   map[string]bool
 	lengths map[string][]int // of those that begin with these headLen bytes, longest first
 	short   bool             // some are shorter than headLen
 	marker  string
 }
 
-// A collector gathers secret values while a plan is read. It takes too much
+// A Collector gathers secret values while a plan is read. It takes too much
 // rather than too little: a plan that marks an object as a whole makes secrets
 // of all that is in it.
-type collector map[string]bool
+type Collector map[string]bool
 
-// masked takes what mask marks as sensitive in v. Where mask does not have the
+// Marked takes what marks mark as sensitive in v. Where they do not have the
 // shape of v (sets have coarser marks), all of v is taken.
-func (c collector) masked(v, mask any) {
-	if !anyTrue(mask) {
+func (c Collector) Marked(v, marks any) {
+	if !mark.Any(marks) {
 		return
 	}
-	switch m := fitted(mask, v).(type) {
+	switch m := mark.Fitted(marks, v).(type) {
 	case map[string]any:
 		object, _ := v.(map[string]any)
 		for k, e := range object {
-			c.masked(e, m[k])
+			c.Marked(e, m[k])
 		}
 	case []any:
 		list, _ := v.([]any)
 		for i, e := range list {
-			c.masked(e, m[i])
+			c.Marked(e, m[i])
 		}
 	case bool:
-		c.all(v)
+		c.All(v)
 	}
 }
 
-// all takes every text and every number of at least three digits in v, and
+// All takes every text and every number of at least three digits in v, and
 // those keys that are no plain word: user names and tokens are keys, too.
 // Words such as "password", booleans, null and blank texts are no secrets: to
 // remove them would leave nothing readable and hide nothing.
-func (c collector) all(v any) {
+func (c Collector) All(v any) {
 	switch v := v.(type) {
 	case map[string]any:
 		for k, e := range v {
-			if len(k) >= headLen && strings.Trim(k, "abcdefghijklmnopqrstuvwxyz_") != "" {
+			if len(k) >= headLen && !isPlainWord(k) {
 				c.text(k)
 			}
-			c.all(e)
+			c.All(e)
 		}
 	case []any:
 		for _, e := range v {
-			c.all(e)
+			c.All(e)
 		}
 	case string:
 		c.text(v)
@@ -84,7 +88,7 @@ func (c collector) all(v any) {
 
 // text takes a secret text, and those parts of it that would give it away: the
 // lines of one that has several, the values of one that is JSON.
-func (c collector) text(s string) {
+func (c Collector) text(s string) {
 	if strings.TrimSpace(s) == "" {
 		return
 	}
@@ -95,19 +99,17 @@ func (c collector) text(s string) {
 			c[line] = true
 		}
 	}
-	if inner, ok := unwrap(node{value: s}); ok {
-		if _, isText := inner.value.(string); !isText {
-			c.all(inner.value)
-		}
+	if inner, holds, _ := planjson.Inner(s); holds {
+		c.All(inner)
 	}
 }
 
-// index prepares the search for what was collected.
-func (c collector) index() secrets {
+// Index prepares the search for what was collected.
+func (c Collector) Index() Set {
 	if len(c) == 0 {
-		return secrets{}
+		return Set{}
 	}
-	s := secrets{forms: map[string]bool{}, lengths: map[string][]int{}}
+	s := Set{forms: map[string]bool{}, lengths: map[string][]int{}}
 	for text := range c {
 		for _, form := range formsOf(text) {
 			s.forms[form] = true
@@ -130,12 +132,15 @@ func (c collector) index() secrets {
 	return s
 }
 
-// formsOf lists s as it stands in plain text, in JSON, in a Go string and in
-// YAML, and each of these quoted twice more, as for JSON inside a quoted string.
+// formsOf lists s as it stands in plain text, in JSON, in a Go string, in HCL and
+// in YAML, and each of these quoted twice more, as for JSON inside a quoted string.
 func formsOf(s string) []string {
 	forms, from := []string{s}, 0
 	if strings.Contains(s, "'") {
 		forms = append(forms, strings.ReplaceAll(s, "'", "''"))
+	}
+	if template := strings.NewReplacer("${", "$${", "%{", "%%{").Replace(s); template != s { // as in HCL and in addresses
+		forms = append(forms, template)
 	}
 	if strings.ContainsAny(s, "\x00\x1b") { // YAML has shorter escapes for these two
 		quoted := strconv.Quote(s)
@@ -145,7 +150,7 @@ func formsOf(s string) []string {
 		to := len(forms)
 		for _, form := range forms[from:to] {
 			html, _ := json.Marshal(form)
-			for _, quoted := range []string{string(html), Quote(form), strconv.Quote(form), strconv.QuoteToASCII(form)} {
+			for _, quoted := range []string{string(html), string(planjson.Encode(form)), strconv.Quote(form), strconv.QuoteToASCII(form)} {
 				if inner := quoted[1 : len(quoted)-1]; !slices.Contains(forms, inner) {
 					forms = append(forms, inner)
 				}
@@ -178,14 +183,20 @@ func overlaps(form, marker string) bool {
 	return strings.Contains(marker, form) || strings.Contains(form, marker)
 }
 
-// Redact replaces every secret of the plan in text by (sensitive), also where
+// Empty reports whether there is no secret.
+func (s *Set) Empty() bool { return len(s.forms) == 0 }
+
+// Marker is what stands in place of a secret: (sensitive), where that can form
+// no secret together with what stands around it.
+func (s *Set) Marker() string { return s.marker }
+
+// Redact replaces every secret in text by (sensitive), also where
 // it is escaped as in JSON or Go. A secret of fewer than four bytes is found
 // only as a whole word. What no longer has the secret's letters in their order
 // (its base64, its digest, its reverse) is beyond it; so is a secret that the
 // plan marks nowhere.
-func (p *Plan) Redact(text string) string {
-	s := &p.secrets
-	if len(s.forms) == 0 {
+func (s *Set) Redact(text string) string {
+	if s.Empty() {
 		return text
 	}
 	var b strings.Builder
@@ -210,22 +221,21 @@ func (p *Plan) Redact(text string) string {
 	return b.String()
 }
 
-// HasSecret reports whether a secret of the plan is anywhere in v, keys
-// included.
-func (p *Plan) HasSecret(v any) bool {
-	if len(p.secrets.forms) == 0 {
+// In reports whether a secret is anywhere in v, keys included.
+func (s *Set) In(v any) bool {
+	if s.Empty() {
 		return false
 	}
 	switch v := v.(type) {
 	case string:
-		return p.secrets.in(v)
+		return s.in(v)
 	case json.Number:
-		return p.secrets.in(string(v))
+		return s.in(string(v))
 	case []any:
-		return slices.ContainsFunc(v, p.HasSecret)
+		return slices.ContainsFunc(v, s.In)
 	case map[string]any:
 		for k, e := range v {
-			if p.secrets.in(k) || p.HasSecret(e) {
+			if s.in(k) || s.In(e) {
 				return true
 			}
 		}
@@ -233,7 +243,7 @@ func (p *Plan) HasSecret(v any) bool {
 	return false
 }
 
-func (s *secrets) in(text string) bool {
+func (s *Set) in(text string) bool {
 	for i := range len(text) {
 		if s.longest(text, i) > 0 {
 			return true
@@ -243,7 +253,7 @@ func (s *secrets) in(text string) bool {
 }
 
 // longest is the length of the longest secret that begins at i, 0 for none.
-func (s *secrets) longest(text string, i int) int {
+func (s *Set) longest(text string, i int) int {
 	rest := text[i:]
 	if len(rest) >= headLen {
 		for _, n := range s.lengths[rest[:headLen]] {
@@ -270,3 +280,18 @@ func isWord(text string, from, to int) bool {
 }
 
 func inWord(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
+
+// InKey reports whether a secret that is more than a word is in an instance key.
+func (s *Set) InKey(key string) bool {
+	for i := range len(key) {
+		if n := s.longest(key, i); n >= headLen && !isPlainWord(key[i:i+n]) {
+			return true
+		}
+	}
+	return false
+}
+
+// isPlainWord tells the names of things from user names and tokens.
+func isPlainWord(text string) bool {
+	return strings.Trim(text, "abcdefghijklmnopqrstuvwxyz_") == ""
+}
