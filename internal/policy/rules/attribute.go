@@ -34,7 +34,19 @@ func (r *Rule) attribute(p *plan.Plan, c *plan.Change) []violation {
 			out = append(out, violation{f.Path, problem})
 		}
 	}
-	return out
+	return distinct(p, out)
+}
+
+// distinct leaves out what a reader has been told already: elements whose keys
+// are secret look alike (docs/policy.md, rule 18).
+func distinct(p *plan.Plan, all []violation) []violation {
+	told := map[violation]bool{}
+	return slices.DeleteFunc(all, func(v violation) bool {
+		shown := violation{p.Redact(v.path), p.Redact(v.problem)}
+		again := told[shown]
+		told[shown] = true
+		return again
+	})
 }
 
 // emptyLists finds the lists that [*] meets and that hold nothing. Where

@@ -227,3 +227,23 @@ func TestLongValuesAreCut(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestEqualFindings: the keys of a secret are not told, so that two elements of
+// it would say the same thing twice. Two that a reader can tell apart stay two.
+func TestEqualFindings(t *testing.T) {
+	t.Parallel()
+	const rule = `[{"id":"r","level":"deny","path":"m[*].x","op":"exists","message":"m"}]`
+	for _, tt := range []struct {
+		name, after, sensitive string
+		want                   []string
+	}{
+		{"by mark", `{"m":{"k-1":{},"k-2":{}}}`, `{"m":true}`, []string{"m[*].x is missing"}},
+		{"by value", `{"p":"hunter1 hunter2","m":{"hunter1":{},"hunter2":{}},"q":{"a":"hunter1","b":"hunter2"}}`, `{"p":true,"q":true}`, []string{"m.(sensitive).x is missing"}},
+		{"in clear", `{"m":{"k-1":{},"k-2":{}}}`, `{}`, []string{"m.k-1.x is missing", "m.k-2.x is missing"}},
+	} {
+		p := decode(t, planOf(change(tt.after, "{}", tt.sensitive)))
+		if diff := cmp.Diff(tt.want, messages(t, rule, p)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+	}
+}
