@@ -223,6 +223,32 @@ func fileDigest(path string) (string, error) {
 	return sum(h), nil
 }
 
+// refusePipes refuses what would make the tool wait, possibly forever: it reads
+// these files in init already, before anything is observed. Of local modules it
+// knows those of the last init.
+func (s *Stack) refusePipes(varFiles []string) error {
+	files := slices.Concat([]string{lockFileName, "terraform.tfstate"}, varFiles)
+	dirs, err := s.localModules()
+	if err != nil {
+		dirs = []string{"."} // a record that init will write anew
+	}
+	for _, dir := range dirs {
+		names, err := s.list(dir, func(name string) bool { return isConfiguration(name) || isVariables(name) })
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			files = append(files, filepath.Join(dir, name))
+		}
+	}
+	for _, name := range files {
+		if info, err := os.Stat(s.resolve(name)); err == nil && !info.Mode().IsRegular() {
+			return unreadable(name, errIrregular)
+		}
+	}
+	return nil
+}
+
 var errIrregular = errors.New("it is no regular file")
 
 // openRegular refuses a pipe or a device without opening it: what comes out of

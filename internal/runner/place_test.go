@@ -8,10 +8,12 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/problem"
 	"github.com/assize-iac/assize/internal/runner"
+	"github.com/assize-iac/assize/internal/tofu/tofutest"
 )
 
 // A module with an absolute path is a link in the tool's own directory, and
@@ -67,6 +69,32 @@ func TestPipeIsRefused(t *testing.T) {
 			_, err := st.Still(api.Binding{VarFiles: []string{"prod.tfvars"}})
 			if err == nil || err.Error() != name+" cannot be read: it is no regular file" {
 				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// A pipe is refused before the tool, which would wait for a writer, is started
+// for anything but its version.
+func TestPipeIsNotInitialised(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"pipe.tf", "pipe.tf.json", "pipe.auto.tfvars", "terraform.tfvars.json", "prod.tfvars", ".terraform.lock.hcl", "terraform.tfstate", "mod/pipe.tf"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			st := newStage(t, map[string]tofutest.Fault{"init": {Hang: true}})
+			st.write(".terraform/modules/modules.json", `{"Modules":[{"Key":"m","Source":"./mod","Dir":"mod"}]}`)
+			st.write("mod/main.tf", "")
+			if err := syscall.Mkfifo(filepath.Join(st.dir, name), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+			defer cancel()
+			_, err := st.Plan(ctx, runner.Options{Vars: []string{"-var-file=prod.tfvars"}})
+			if err == nil || !strings.Contains(err.Error(), "it is no regular file") {
+				t.Errorf("got %v", err)
+			}
+			if calls := st.fake.Calls(t); strings.Join(calls, "") != "" {
+				t.Errorf("the tool was started: %q", calls)
 			}
 		})
 	}

@@ -51,6 +51,10 @@ func (s *Stack) Plan(ctx context.Context, o Options) (_ *Planned, err error) {
 	if err := s.refuseErrored(); err != nil {
 		return nil, err
 	}
+	origin := s.origin(o)
+	if err := s.refusePipes(origin.VarFiles); err != nil {
+		return nil, err
+	}
 	p := &Planned{}
 	if p.private, err = newPrivate(s.Session.Dir); err != nil {
 		return nil, err
@@ -65,7 +69,7 @@ func (s *Stack) Plan(ctx context.Context, o Options) (_ *Planned, err error) {
 		return nil, err
 	}
 	s.step("reading the state")
-	if p.Binding, err = s.Observe(ctx, s.origin(o)); err != nil {
+	if p.Binding, err = s.Observe(ctx, origin); err != nil {
 		return nil, err
 	}
 	p.file = filepath.Join(p.private.path, "plan.tfplan")
