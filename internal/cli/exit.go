@@ -24,6 +24,7 @@ Exit codes:
   2  for "policy check": it could not be judged. With --detailed-exitcode: there are changes
   3  refused: the gate, a lock, a permission, a stale plan
   5  a plan violates a policy, or a named policy cannot be used
+  6  reserved: a specification does not evaluate
 `
 
 // An Exit ends the command with a code. Err may be nil: everything has been

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/assize-iac/assize/api"
@@ -98,9 +97,6 @@ func (g *Globals) usable(dir string, flags policyFlags) ([]namedPolicy, error) {
 	for _, p := range policies {
 		err := p.err
 		if err == nil {
-			err = outsideSpecification(dir, p.src)
-		}
-		if err == nil {
 			err = policy.Check(g.Engines, p.src)
 		}
 		if err != nil {
@@ -120,38 +116,6 @@ func unusable(path string, err error) error {
 		text = path + ": " + strings.TrimPrefix(text, path+" ")
 	}
 	return &problem.Error{Code: problem.Code(err), Message: "policy " + text, Hint: problem.Hint(err), Cause: err}
-}
-
-// specification matches the clause of a CUE file that describes an estate.
-var specification = regexp.MustCompile(`(?m)^\s*package\s+estate\b`)
-
-// outsideSpecification refuses a CUE policy among the files of a specification:
-// it would be part of what it judges.
-func outsideSpecification(dir string, src policy.Source) error {
-	full := src.Path
-	if !filepath.IsAbs(full) {
-		full = filepath.Join(dir, full)
-	}
-	if src.Language != api.CUE || !sameDir(filepath.Dir(full), dir) || !specified(dir) {
-		return nil
-	}
-	return problem.New(api.Invalid, "policy %s sits in the root directory, whose .cue files are the specification; keep policies outside it", src.Path)
-}
-
-func sameDir(a, b string) bool {
-	ia, errA := os.Stat(a)
-	ib, errB := os.Stat(b)
-	return errA == nil && errB == nil && os.SameFile(ia, ib)
-}
-
-func specified(dir string) bool {
-	names, _ := filepath.Glob(filepath.Join(dir, "*.cue"))
-	for _, name := range names {
-		if data, err := os.ReadFile(name); err == nil && specification.Match(data) {
-			return true
-		}
-	}
-	return false
 }
 
 // judge runs every policy on a plan. It does not wait for them once there was

@@ -49,11 +49,17 @@ func ReadPolicyAs(dir, path string, lang api.Language) (policy.Source, error) {
 	if err != nil {
 		return policy.Source{}, unreadable(path, err)
 	}
-	src := policy.Source{Path: path, Language: lang}
-	if !info.IsDir() {
-		return readFilePolicy(src, full)
+	src, home := policy.Source{Path: path, Language: lang}, full
+	if info.IsDir() {
+		src, err = readDirPolicy(src, full)
+	} else {
+		src, err = readFilePolicy(src, full)
+		home = filepath.Dir(full)
 	}
-	return readDirPolicy(src, full)
+	if err == nil {
+		err = outsideSpecification(src, home)
+	}
+	return src, err
 }
 
 func readFilePolicy(src policy.Source, full string) (policy.Source, error) {
