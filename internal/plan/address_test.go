@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/assize-iac/assize/internal/plan"
+	"github.com/assize-iac/assize/internal/problem"
 )
 
 // keyed is a plan whose secrets stand in addresses, in each way that there is.
@@ -57,6 +58,23 @@ func TestMaskedNames(t *testing.T) {
 	for _, want := range []string{`"replace_paths":["whole","m.(sensitive)","n[0]"]`, `"index":{"$sensitive":true}`, `"index":"prod"`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%s is not in %s", want, text)
+		}
+	}
+}
+
+// TestErrorsNameNoKey: a change that is refused is named, but not by a secret.
+func TestErrorsNameNoKey(t *testing.T) {
+	t.Parallel()
+	const key = `{"address":"a.b[\"hunter2\"]","mode":"managed","type":"a","name":"b","change":{"actions":["create"],"after":{"p":"hunter2"},"after_sensitive":{"p":true}}}`
+	for _, changes := range []string{
+		key + "," + key,
+		strings.Replace(key, "managed", "hunter2", 1),
+		strings.Replace(key, `"create"`, `"hunter2"`, 1),
+		strings.Replace(key, `"p":"hunter2"`, `"p":"x"`, 1) + "," + key,
+	} {
+		_, err := plan.Decode([]byte(`{"format_version":"1.2","resource_changes":[` + changes + `]}`))
+		if err == nil || strings.Contains(err.Error()+problem.Hint(err), "hunter2") || !strings.Contains(err.Error(), "(sensitive)") {
+			t.Errorf("got %v", err)
 		}
 	}
 }

@@ -9,14 +9,13 @@ import (
 
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/plan/planjson"
-	"github.com/assize-iac/assize/internal/plan/secret"
 	"github.com/assize-iac/assize/internal/problem"
 )
 
-func decodeAll(all []planjson.Change, secrets secret.Collector) ([]Change, error) {
+func decodeAll(all []planjson.Change) ([]Change, error) {
 	out := make([]Change, 0, len(all))
 	for i := range all {
-		c, err := decodeChange(&all[i], secrets)
+		c, err := decodeChange(&all[i])
 		if err != nil {
 			return nil, err
 		}
@@ -27,7 +26,7 @@ func decodeAll(all []planjson.Change, secrets secret.Collector) ([]Change, error
 
 // decodeChange reads one element of resource_changes, wherever such elements
 // stand.
-func decodeChange(e *planjson.Change, secrets secret.Collector) (Change, error) {
+func decodeChange(e *planjson.Change) (Change, error) {
 	if e.Address == "" {
 		return Change{}, problem.New(api.Invalid, "the plan is malformed: a change without an address").WithHint(planjson.Hint)
 	}
@@ -48,16 +47,12 @@ func decodeChange(e *planjson.Change, secrets secret.Collector) (Change, error) 
 		return Change{}, problem.New(api.Invalid, "%s has mode %q, which is none that a plan has", nameOf(c.Address, c.Deposed), c.Mode).
 			WithHint(planjson.Hint)
 	}
-	secrets.Marked(c.Before, c.BeforeSensitive)
-	secrets.Marked(c.After, c.AfterSensitive)
 	var err error
 	c.Action, err = action(d.Actions, c.Mode, nameOf(c.Address, c.Deposed))
 	return c, err
 }
 
-func decodeOutput(name string, d *planjson.Delta, secrets secret.Collector) (Output, error) {
-	secrets.Marked(d.Before, d.BeforeSensitive)
-	secrets.Marked(d.After, d.AfterSensitive)
+func decodeOutput(name string, d *planjson.Delta) (Output, error) {
 	act, err := action(d.Actions, "", "output "+name)
 	return Output{
 		Name: name, Action: act, Before: d.Before, After: d.After, AfterUnknown: d.AfterUnknown,

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 
@@ -36,12 +37,42 @@ func Decode(raw []byte) (*Plan, error) {
 	for name, v := range src.Variables {
 		p.Variables[name] = v.Value
 	}
-	if err := p.decodeChanges(src, secrets); err != nil {
-		return nil, err
-	}
 	declared(secrets, p.Variables, &src.Configuration.Root)
-	p.secrets, p.addresses = secrets.Index(), p.named()
+	marked(secrets, src)
+	p.secrets = secrets.Index()
+	if err := p.decodeChanges(src); err != nil {
+		return nil, p.harmless(err)
+	}
+	p.addresses = p.named()
 	return p, nil
+}
+
+// marked takes every secret of what may change, drifted or is put off.
+func marked(secrets secret.Collector, src *planjson.Plan) {
+	take := func(d *planjson.Delta) {
+		secrets.Marked(d.Before, d.BeforeSensitive)
+		secrets.Marked(d.After, d.AfterSensitive)
+	}
+	for _, changes := range [][]planjson.Change{src.Changes, src.Drift} {
+		for i := range changes {
+			take(&changes[i].Change)
+		}
+	}
+	for i := range src.Deferred {
+		take(&src.Deferred[i].Change.Change)
+	}
+	for _, d := range src.Outputs {
+		take(&d)
+	}
+}
+
+// harmless removes secrets from an error, which may name a change by its key.
+func (p *Plan) harmless(err error) error {
+	var e *problem.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	return problem.New(e.Code, "%s", p.Redact(e.Message)).WithHint("%s", e.Hint)
 }
 
 // Number returns the one spelling that a JSON number has in a plan: 1.0, 1e0
@@ -50,17 +81,17 @@ func Decode(raw []byte) (*Plan, error) {
 // to be beyond 1e99999 in either direction.
 func Number(text string) (json.Number, error) { return planjson.Number(text) }
 
-// decodeChanges reads everything that may change. Secrets are taken from all of
-// it: of what drifted nothing else is kept.
-func (p *Plan) decodeChanges(src *planjson.Plan, secrets secret.Collector) (err error) {
-	if p.Changes, err = decodeAll(src.Changes, secrets); err != nil {
+// decodeChanges reads everything that may change. Of what drifted nothing is
+// kept, but it must be well-formed like the rest.
+func (p *Plan) decodeChanges(src *planjson.Plan) (err error) {
+	if p.Changes, err = decodeAll(src.Changes); err != nil {
 		return err
 	}
-	if _, err = decodeAll(src.Drift, secrets); err != nil {
+	if _, err = decodeAll(src.Drift); err != nil {
 		return err
 	}
 	for i := range src.Deferred {
-		c, err := decodeChange(&src.Deferred[i].Change, secrets)
+		c, err := decodeChange(&src.Deferred[i].Change)
 		if err != nil {
 			return err
 		}
@@ -68,7 +99,7 @@ func (p *Plan) decodeChanges(src *planjson.Plan, secrets secret.Collector) (err 
 		p.Deferred = append(p.Deferred, c)
 	}
 	for name, d := range src.Outputs {
-		o, err := decodeOutput(name, &d, secrets)
+		o, err := decodeOutput(name, &d)
 		if err != nil {
 			return err
 		}
