@@ -138,10 +138,40 @@ assize_node(at, values, unknown, sensitive) := {
 	"state": "",
 	"fixed": false,
 	"exists": count(values) > 0,
-	"value": array.concat(values, [null])[0],
+	"value": value,
 	"unknown": unknown,
-	"sensitive": sensitive,
+	"sensitive": assize_fitted(sensitive, value),
+} if {
+	value := array.concat(values, [null])[0]
 }
+
+# assize_misfit holds where a map of marks cannot be walked along with a value: it marks a part, and
+# nobody can say which.
+assize_misfit(marks, value) if {
+	is_object(marks)
+	not is_object(value)
+	value != null
+	assize_any_true(marks)
+}
+
+assize_misfit(marks, value) if {
+	is_array(marks)
+	not is_array(value)
+	value != null
+	assize_any_true(marks)
+}
+
+# assize_fitted is marks of sensitivity as far as they fit: otherwise all of the value is sensitive.
+assize_fitted(marks, value) if assize_misfit(marks, value)
+
+else if {
+	is_array(marks)
+	is_array(value)
+	count(marks) != count(value)
+	assize_any_true(marks)
+}
+
+else := marks
 
 # assize_down takes one step, a key or an index; a bare number may lead into both, so it is two of them.
 # text is the step as it stands in a path.
@@ -165,9 +195,23 @@ else := assize_node(concat("", [node.at, text]), values, unknown, sensitive) if 
 # what stands there is the provider's guess, or nothing.
 assize_stopped(node) := node.state if node.state != ""
 
-else := "unknown" if node.unknown == true
+else := state if state := assize_hidden(node)
+
+else := "removed" if assize_removed(node)
 
 else := "unreadable" if assize_unreadable(node.value)
+
+assize_hidden(node) := "misfit" if assize_misfit(node.unknown, node.value)
+
+else := "unknown" if node.unknown == true
+
+# Terraform 0.14 printed null in place of a secret: there is a value, which the plan does not show.
+assize_removed(node) if {
+	node.exists
+	node.value == null
+	input.format_version == "0.1"
+	assize_any_true(node.sensitive)
+}
 
 # assize_mark is one step in a map of marks: true holds for everything below it.
 assize_mark(mark, step) if mark == true
@@ -191,16 +235,44 @@ assize_each(nodes, text) := array.concat(
 		assize_empty(node.value)
 		not assize_any_true(node.unknown)
 	],
-	[element | some node in nodes; some element in assize_elements(node)],
+	[element | some node in nodes; some element in assize_elements(node, text)],
 )
 
-assize_elements(node) := [object.union(node, {"state": state, "fixed": true})] if state := assize_stopped(node)
+assize_elements(node, text) := [object.union(node, {"state": state, "fixed": true})] if state := assize_stopped(node)
 
-else := [assize_child(node, assize_step(key), assize_text_of(node.at, key)) | some key in keys] if {
+else := [assize_element(node, key, text) | some key in keys] if {
 	keys := assize_keys(assize_inside(node.value), node.unknown)
 }
 
-else := [object.union(node, {"state": assize_absence(node), "fixed": true})]
+else := [object.union(node, {"state": "missing", "fixed": true})]
+
+# One object where a list of them was meant, as IAM allows: what the path asks for stands here, and to
+# miss it below would pass.
+assize_element(node, key, text) := {"at": child.at, "state": "scalar", "fixed": true} if {
+	is_string(key)
+	text != "[*]"
+	child := assize_child(node, assize_step(key), assize_member(node, key))
+	assize_scalar(child)
+}
+
+else := assize_child(node, assize_step(key), assize_member(node, key))
+
+# assize_scalar holds for a known value that has nothing below it.
+assize_scalar(node) if {
+	node.unknown != true
+	node.value != null
+	not is_array(node.value)
+	not is_object(node.value)
+	not assize_is_json(node.value)
+}
+
+# assize_member is the step to an element. The keys of a secret are part of it: nobody is told them.
+assize_member(node, key) := "[*]" if {
+	is_string(key)
+	node.sensitive == true
+}
+
+else := assize_text_of(node.at, key)
 
 # assize_keys are the keys and indices of all elements, unknown ones included; it is undefined where
 # there is no container.
@@ -257,26 +329,18 @@ assize_found(nodes) := [found | some node in nodes; found := assize_end(node)]
 
 assize_end(node) := node if node.state != ""
 
-else := {"at": node.at, "state": "unknown"} if node.unknown == true
+else := {"at": node.at, "state": state} if state := assize_hidden(node)
 
 else := {"at": node.at, "state": "unknown"} if {
 	node.value == null
 	assize_any_true(node.unknown)
 }
 
-else := {"at": node.at, "state": assize_absence(node)} if node.value == null
+else := {"at": node.at, "state": "removed"} if assize_removed(node)
+
+else := {"at": node.at, "state": "missing"} if node.value == null
 
 else := {"at": node.at, "state": "present", "value": node.value, "partial": assize_any_true(node.unknown)}
-
-# Terraform 0.14 printed null in place of a secret: there is a value, which the plan does not show.
-assize_absence(node) := "removed" if {
-	node.exists
-	node.value == null
-	input.format_version == "0.1"
-	assize_any_true(node.sensitive)
-}
-
-else := "missing"
 
 # assize_empty holds for what has no elements, also where it stands in a text.
 assize_empty([])
@@ -290,20 +354,22 @@ assize_empty(value) if {
 
 assize_any_true(mark) := {x | walk(mark, [_, x]); x == true} != set()
 
-# A path may go on inside a text that holds a JSON object or list. A text that looks like one and is
-# not, or says a key twice, cannot be checked.
+# A path may go on inside a text that holds a JSON object or list, behind more white space than JSON
+# allows. A text that looks like one and is not, or says a key twice, cannot be checked.
 assize_is_json(value) if {
 	is_string(value)
-	regex.match(`^[ \t\r\n]*[{\[]`, value)
+	regex.match(`^[\s\v\x{85}\p{Z}\x{feff}]*[{\[]`, value)
 }
 
-assize_inside(value) := json.unmarshal(value) if assize_is_json(value)
+assize_inside(value) := json.unmarshal(assize_trimmed(value)) if assize_is_json(value)
 
 else := value
 
+assize_trimmed(text) := regex.replace(text, `^[\s\v\x{85}\p{Z}\x{feff}]+`, "")
+
 assize_unreadable(value) if {
 	assize_is_json(value)
-	not assize_readable(value)
+	not assize_readable(assize_trimmed(value))
 }
 
 assize_readable(text) if {
@@ -323,15 +389,18 @@ assize_readable(text) if {
 	count(said) == count(held)
 }
 
-# assize_problem is what is wrong with a value, if anything. No value of the plan is quoted, because
-# Rego cannot tell which of them are secret: the plan's maps do not mark every copy of one.
-assize_problem(_, found) := concat("", [found.at, " is text that looks like JSON and is not, so it cannot be checked"]) if {
-	found.state == "unreadable"
+# assize_uncheckable says what keeps a value from being checked: none of it is what a rule may allow
+# with "unknown".
+assize_uncheckable := {
+	"misfit": "marked as unknown in another shape than it has",
+	"removed": "removed from the plan because it is sensitive",
+	"scalar": "no object",
+	"unreadable": "text that looks like JSON and is not",
 }
 
-assize_problem(_, found) := concat("", [found.at, " is removed from the plan because it is sensitive, so it cannot be checked"]) if {
-	found.state == "removed"
-}
+# assize_problem is what is wrong with a value, if anything. No value of the plan is quoted, because
+# Rego cannot tell which of them are secret: the plan's maps do not mark every copy of one.
+assize_problem(_, found) := concat("", [found.at, " is ", assize_uncheckable[found.state], ", so it cannot be checked"])
 
 assize_problem(rule, found) := concat("", [found.at, " is known after apply, so it cannot be checked at plan time"]) if {
 	found.state == "unknown"

@@ -19,7 +19,7 @@ var (
 		"123456789012345678901234567890", "123456789012345678901234567891.0", "1e30", "1000000000000000000000000000000", "1e400", "10e399", "-1e-400",
 	}
 	someTexts = []string{
-		"", "abc", "Abc", "team-data", "1", "true", "null", "0", " [ ] ", "{}", "[]", "\t{ }\n", "[\u00a0]", "\u00a0[]", "[1", "{a}", `{"a":1,"a":2}`, `{"a":1,"\u0061":2}`,
+		"", "abc", "Abc", "team-data", "1", "true", "null", "0", " [ ] ", "{}", "[]", "\t{ }\n", "[\u00a0]", "\u00a0[]", "\ufeff{\"a\":[1,null]}", "\u2003\ufeff[\"abc\",{}]", "\v[1]", "\u200b[1]", "[1", "{a}", `{"a":1,"a":2}`, `{"a":1,"\u0061":2}`,
 		`{"a":{"b":1,"b":2},"b":1}`, `["\ud800"]`, `["\ud83d\ude00"]`, `["\\ud800"]`, `{"a":"\"b\":"}`, `[1e9999]`, `[{"a":1e99999999}]`, `{"a":9007199254740993.0}`, "[1] 2", "a\nb", "𝄞",
 	}
 	addresses = []string{"t.x", "t.db", "t.db[0]", `t.db["a.b"]`, `t.db["[0]"]`, "u.x", "module.m.t.x", `module.m["a.b"].t.db[1]`, "data.t.x", "ephemeral.t.x", "t.x[\"new\nline\"]", "t.x{a}", `t.x["\\"]`}
@@ -65,7 +65,7 @@ func value(t *rapid.T, depth int) string {
 	case 4:
 		return quoted(oneOf(t, someTexts))
 	case 5:
-		return quoted(oneOf(t, []string{"", " ", "\n"}) + value(t, depth-1)) // JSON in a text, or nearly
+		return quoted(oneOf(t, []string{"", " ", "\n", "\u3000"}) + value(t, depth-1)) // JSON in a text, or nearly
 	case 6, 7:
 		return list(t, upTo(t, 4), func(int) string { return value(t, depth-1) })
 	default:
@@ -163,8 +163,9 @@ func decode(text string) (v any) {
 	return v
 }
 
-// change draws one entry of resource_changes.
-func change(t *rapid.T, i int, shape any) string {
+// change draws one entry of resource_changes, with marks of what is sensitive
+// where the plan has secrets.
+func change(t *rapid.T, i int, shape any, secrets bool) string {
 	actions, address := oneOf(t, tuples), oneOf(t, addresses)
 	before, after := like(t, shape), like(t, shape)
 	if chance(t, 10) {
@@ -196,7 +197,7 @@ func change(t *rapid.T, i int, shape any) string {
 	if chance(t, 20) {
 		delta = append(delta, `"importing":`+oneOf(t, []string{"null", "{}", `{"id":"x"}`}))
 	}
-	if chance(t, 30) {
+	if secrets && chance(t, 50) {
 		delta = append(delta, `"after_sensitive":`+marks(t, after), `"before_sensitive":`+marks(t, before))
 	}
 	return "{" + strings.Join(append(fields, `"change":{`+strings.Join(delta, ",")+"}"), ",") + "}"
@@ -204,12 +205,12 @@ func change(t *rapid.T, i int, shape any) string {
 
 // randomPlan draws the text of a plan.
 func randomPlan(t *rapid.T, changes int, shape any) string {
-	format := oneOf(t, []string{"1.2", "1.2", "1.0", "0.1"})
+	format, secrets := oneOf(t, []string{"1.2", "1.2", "1.0", "0.1"}), chance(t, 50)
 	fields := []string{
 		fmt.Sprintf(`"format_version":%q`, format),
-		`"resource_changes":` + list(t, changes, func(i int) string { return change(t, i, shape) }),
+		`"resource_changes":` + list(t, changes, func(i int) string { return change(t, i, shape, secrets) }),
 	}
-	if format == "0.1" { // a null in a text that holds a secret is one by value, which Rego cannot see
+	if secrets { // what is in a text that holds a secret is one by value, which Rego cannot see
 		fields[1] = looksLikeJSON.ReplaceAllString(fields[1], `"x`)
 	}
 	if chance(t, 50) {
@@ -222,7 +223,7 @@ func randomPlan(t *rapid.T, changes int, shape any) string {
 	}
 	if chance(t, 30) {
 		fields = append(fields, `"complete":`+oneOf(t, []string{"true", "false", "null"}), `"deferred_changes":`+list(t, upTo(t, 3), func(i int) string {
-			return fmt.Sprintf(`{"reason":"x","resource_change":%s}`, change(t, i, shape))
+			return fmt.Sprintf(`{"reason":"x","resource_change":%s}`, change(t, i, shape, secrets))
 		}))
 	}
 	return "{" + strings.Join(fields, ",") + "}"
