@@ -17,7 +17,7 @@ const cueHeader = "// Compiled from rules by `assize policy compile --cue`. Chan
 // of what is unknown is forbidden: an open struct would take it for a value
 // like any other, and an unknown value would pass.
 const cueHelpers = `// A text that does not look like JSON: CUE cannot look into one that does.
-_text: =~#"^[ \t\r\n]*([^ \t\r\n{\[]|$)"#
+_text: =~#"^[\s\v\x{85}\p{Z}\x{feff}]*([^\s\v\x{85}\p{Z}\x{feff}{\[]|$)"#
 
 // What has nothing below it.
 _scalar: null | bool | number | _text

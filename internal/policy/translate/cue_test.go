@@ -99,7 +99,7 @@ func TestCUEEdges(t *testing.T) {
 }
 
 // looksLikeJSON finds texts that CUE cannot look into, so that it must deny.
-var looksLikeJSON = regexp.MustCompile(`"(?: |\\[tn])*[\[{]`)
+var looksLikeJSON = regexp.MustCompile(`"(?:[\s\p{Z}\x{feff}]|\\(?:[tn]|u000b))*[\[{]`)
 
 // TestCUEDeniesAsMuch judges random plans by random rules that CUE can say: it
 // denies what the rules deny, and nothing else where no text holds JSON.
@@ -107,8 +107,11 @@ func TestCUEDeniesAsMuch(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		r := rapid.Custom(randomRound).Draw(t, "round")
-		p := decodePlan(t, strings.Replace(r.Plans[0], `"0.1"`, `"1.0"`, 1)) // which hides secrets as nulls
-		p.Changes = slices.DeleteFunc(p.Changes, func(c plan.Change) bool { return !fits(c.After, c.AfterUnknown) })
+		p := decodePlan(t, r.Plans[0])
+		p.Changes = slices.DeleteFunc(p.Changes, func(c plan.Change) bool {
+			return !fits(c.After, c.AfterUnknown) || hasMark(c)
+		})
+		p.Deferred = slices.DeleteFunc(p.Deferred, hasMark)
 		plain := *p
 		plain.Changes = slices.DeleteFunc(slices.Clone(p.Changes), func(c plan.Change) bool {
 			return looksLikeJSON.MatchString(plan.Quote([]any{c.Before, c.After}))
@@ -119,6 +122,9 @@ func TestCUEDeniesAsMuch(t *testing.T) {
 			if err != nil || strings.Contains(rule, "max_deletes") {
 				continue // refused; and random plans delete data sources, which no tool does
 			}
+			if p.FormatVersion == "0.1" && strings.Contains(rule, `"unknown":"allow"`) {
+				continue // a secret that became null cannot be told from what is unknown
+			}
 			if diff := cmp.Diff(denied(src, &plain), denied(cue, &plain)); diff != "" {
 				t.Fatalf("-rules +cue:\n%s\nrule: %s\nplan: %s", diff, rule, r.Plans[0])
 			}
@@ -128,6 +134,12 @@ func TestCUEDeniesAsMuch(t *testing.T) {
 			}
 		}
 	})
+}
+
+// hasMark finds a byte-order mark, which CUE's parser accepts nowhere: the plan
+// could not be judged at all.
+func hasMark(c plan.Change) bool {
+	return strings.Contains(c.Address+plan.Quote([]any{c.Before, c.After}), "\ufeff")
 }
 
 // fits reports whether a map of marks has the shape of the value, as tools

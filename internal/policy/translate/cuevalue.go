@@ -19,10 +19,19 @@ func values(r *rules.Rule, rest plan.Path) string {
 	if len(rest) == 0 {
 		return strings.Join(allowed(r), " | ")
 	}
+	return "_scalar | " + containers(r, rest)
+}
+
+// containers are the lists and structs among values.
+func containers(r *rules.Rule, rest plan.Path) string {
 	below, s := values(r, rest[1:]), rest[0]
 	lists, structs := "[...]", "_struct"
 	if s.Kind == plan.Each {
-		lists, structs = "[..."+below+"]", `{"$unknown"?: _|_, [string]: `+below+"}"
+		member := below
+		if len(rest) > 1 { // one object where a list of them was meant (docs/policy.md, rule 18)
+			member = "null | " + containers(r, rest[1:])
+		}
+		lists, structs = "[..."+below+"]", `{"$unknown"?: _|_, [string]: `+member+"}"
 	}
 	if i, ok := indexOf(s); ok {
 		lists = fmt.Sprintf("list.MaxItems(%d) | [%s%s, ...]", i, strings.Repeat("_, ", i), below)
@@ -30,7 +39,7 @@ func values(r *rules.Rule, rest plan.Path) string {
 	if s.Kind == plan.Key { // quoted, or the name could capture what the constraint refers to
 		structs = fmt.Sprintf(`{"$unknown"?: _|_, %s?: %s, ...}`, cueText(s.Key), below)
 	}
-	return "_scalar | " + lists + " | " + structs
+	return lists + " | " + structs
 }
 
 // exists lists the statements that refuse a change whose value at base, or
