@@ -64,9 +64,10 @@ type Verdict struct {
 	Plan        string      `json:"plan,omitempty"`
 	Path        string      `json:"path"`
 	Engine      Language    `json:"engine"`
-	Evaluator   string      `json:"evaluator"` // the engine's name and version
-	Digest      string      `json:"digest"`    // of the policy: "sha256:..."
-	Input       string      `json:"input"`     // digest of the plan that was judged
+	Evaluator   string      `json:"evaluator"`        // the engine's name and version
+	Digest      string      `json:"digest"`           // of the policy: "sha256:..."
+	Bundle      string      `json:"bundle,omitempty"` // digest of the bundle that the policy was read from
+	Input       string      `json:"input"`            // digest of the plan that was judged
 	Enforcement Enforcement `json:"enforcement"`
 	Outcome     Outcome     `json:"outcome"`
 	Matched     int         `json:"matched"` // changes that at least one rule looked at

@@ -24,7 +24,7 @@ func newPolicyCmd(g *Globals) *cobra.Command {
 			return &Exit{Code: ExitUnknown, Err: unknownCommand(cmd, args[0])}
 		},
 	}
-	cmd.AddCommand(newPolicyCheckCmd(g), newPolicyCompileCmd(g), newPolicyInputCmd(g), newPolicySchemaCmd(g))
+	cmd.AddCommand(newPolicyBuildCmd(g), newPolicyCheckCmd(g), newPolicyCompileCmd(g), newPolicyInputCmd(g), newPolicyInspectCmd(g), newPolicySchemaCmd(g))
 	return cmd
 }
 
@@ -38,10 +38,16 @@ type policyFlags struct {
 
 func (f *policyFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringArrayVar(&f.any, "policy", nil, "policy file or directory in any of the three languages (repeatable)")
+	flags.StringArrayVar(&f.any, "policy", nil, "policy `FILE`, directory or bundle in any of the three languages (repeatable)")
 	flags.StringArrayVar(&f.rules, "rules", nil, "rules, JSON or YAML: `FILE` or directory (repeatable)")
 	flags.StringArrayVar(&f.rego, "rego", nil, "Rego by conftest's convention: `FILE` or directory (repeatable)")
 	flags.StringArrayVar(&f.cue, "cue", nil, "CUE: `FILE` or directory (repeatable)")
+	f.registerRego(cmd)
+}
+
+// registerRego registers the flags that say how Rego is judged.
+func (f *policyFlags) registerRego(cmd *cobra.Command) {
+	flags := cmd.Flags()
 	flags.StringArrayVar(&f.namespaces, "namespace", nil, "Rego package to judge, default main (repeatable)")
 	flags.BoolVar(&f.allNamespaces, "all-namespaces", false, "judge every Rego package that has rules")
 	flags.StringArrayVar(&f.data, "data", nil, "documents below data for Rego: `FILE` or directory (repeatable)")
@@ -79,9 +85,14 @@ func (f *policyFlags) read(dir string) ([]namedPolicy, error) {
 			return nil, err
 		}
 	}
-	for i := range out {
-		if out[i].src.Language == api.Rego {
-			out[i].src.Rego = rego
+	for i, p := range out {
+		if p.err != nil {
+			continue
+		}
+		if src, err := p.src.WithRego(rego); err != nil {
+			out[i].err = err
+		} else {
+			out[i].src = src
 		}
 	}
 	return out, nil

@@ -57,6 +57,9 @@ func Errored(src Source, err error) api.Verdict {
 	if len(src.Files) > 0 {
 		v.Digest = src.Digest()
 	}
+	if src.Bundle != nil {
+		v.Bundle = src.Bundle.Digest
+	}
 	return v
 }
 
@@ -82,6 +85,12 @@ func enforcement(src Source) api.Enforcement {
 func complete(v api.Verdict, src Source, e Engine, p *plan.Plan) api.Verdict {
 	v.Path, v.Engine, v.Evaluator = src.Path, src.Language, e.Evaluator()
 	v.Digest, v.Enforcement = src.Digest(), enforcement(src)
+	if b := src.Bundle; b != nil {
+		v.Bundle = b.Digest
+		if b.Evaluator != "" && b.Evaluator != v.Evaluator {
+			v.Notes = append(v.Notes, fmt.Sprintf("the bundle was checked by %s when it was built", b.Evaluator))
+		}
+	}
 	if v.Outcome == api.Errored {
 		return v
 	}

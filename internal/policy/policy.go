@@ -27,6 +27,7 @@ type Source struct {
 	Files       []File // at least one, sorted by name
 	Enforcement api.Enforcement
 	Rego        RegoOptions
+	Bundle      *Bundle // nil for a policy of plain files
 }
 
 // RegoOptions are the choices conftest offers for a test.
@@ -38,7 +39,8 @@ type RegoOptions struct {
 }
 
 // Digest identifies the policy: the digest of the file's bytes for one file
-// without options (as `sha256sum` prints it), else of the list of everything.
+// without options (as `sha256sum` prints it), else of the list of everything. A
+// bundle has the digest of the files it was built from (docs/bundle.md, rule 3).
 func (s Source) Digest() string {
 	h := sha256.New()
 	if len(s.Files) == 1 && len(s.Rego.Data) == 0 && len(s.Rego.Namespaces) == 0 && !s.Rego.AllNamespaces && s.Rego.InputShape == "" {

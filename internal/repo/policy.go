@@ -12,6 +12,7 @@ import (
 
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/policy"
+	"github.com/assize-iac/assize/internal/policy/bundle"
 	"github.com/assize-iac/assize/internal/problem"
 )
 
@@ -29,8 +30,8 @@ var languages = map[string]api.Language{
 	".cue":  api.CUE,
 }
 
-// ReadPolicy reads the policy at path, a file or a directory; its language
-// follows from what it holds. A relative path is resolved in dir, and the
+// ReadPolicy reads the policy at path, a file, a directory or a bundle; its
+// language follows from what it holds. A relative path is resolved in dir, and the
 // policy keeps the name it was given (seed 003, "Refusals of the policy
 // itself").
 func ReadPolicy(dir, path string) (policy.Source, error) {
@@ -50,9 +51,12 @@ func ReadPolicyAs(dir, path string, lang api.Language) (policy.Source, error) {
 		return policy.Source{}, unreadable(path, err)
 	}
 	src, home := policy.Source{Path: path, Language: lang}, full
-	if info.IsDir() {
+	switch {
+	case info.IsDir():
 		src, err = readDirPolicy(src, full)
-	} else {
+	case IsBundle(path):
+		return readBundlePolicy(dir, src)
+	default:
 		src, err = readFilePolicy(src, full)
 		home = filepath.Dir(full)
 	}
@@ -62,6 +66,49 @@ func ReadPolicyAs(dir, path string, lang api.Language) (policy.Source, error) {
 	return src, err
 }
 
+// IsBundle reports whether a file of this name is read as a bundle.
+func IsBundle(path string) bool {
+	name := strings.ToLower(path)
+	return strings.HasSuffix(name, ".tar.gz") || strings.HasSuffix(name, ".tgz")
+}
+
+// ReadBundle reads the bytes of a bundle, not more than one may have.
+func ReadBundle(dir, path string) ([]byte, error) {
+	if path == "" {
+		return nil, problem.New(api.Invalid, "a bundle has an empty path")
+	}
+	full := resolve(dir, path)
+	info, err := os.Stat(full)
+	if err != nil {
+		return nil, unreadable(path, err)
+	}
+	if info.Size() > bundle.MaxBytes {
+		return nil, problem.New(api.TooLarge, "%s is larger than %d MiB", path, bundle.MaxBytes>>20)
+	}
+	data, err := readRegular(full)
+	if err != nil {
+		return nil, unreadable(path, err)
+	}
+	return data, nil
+}
+
+func readBundlePolicy(dir string, src policy.Source) (policy.Source, error) {
+	data, err := ReadBundle(dir, src.Path)
+	if err != nil {
+		return policy.Source{}, err
+	}
+	opened, _, err := bundle.Open(data)
+	if err != nil {
+		return policy.Source{}, problem.New(problem.Code(err), "policy %s: %w", src.Path, err).WithHint("%s", problem.Hint(err))
+	}
+	if src.Language != "" && src.Language != opened.Language {
+		return policy.Source{}, problem.New(api.Invalid, "policy %s is a bundle of %s, not of %s", src.Path, opened.Language, src.Language).
+			WithHint("name it with --policy or --%s", opened.Language)
+	}
+	opened.Path = src.Path
+	return opened, nil
+}
+
 func readFilePolicy(src policy.Source, full string) (policy.Source, error) {
 	lang := languages[strings.ToLower(filepath.Ext(full))]
 	if src.Language == "" {
@@ -69,11 +116,11 @@ func readFilePolicy(src policy.Source, full string) (policy.Source, error) {
 	}
 	if src.Language == "" {
 		return policy.Source{}, problem.New(api.Invalid, "policy %s: its name does not say the language", src.Path).
-			WithHint("policies end in .json, .yaml or .yml (rules), .rego, or .cue")
+			WithHint("policies end in .json, .yaml or .yml (rules), .rego, .cue, or .tar.gz (a bundle)")
 	}
 	if lang != src.Language {
 		return policy.Source{}, problem.New(api.Invalid, "policy %s is no %s policy by its name", src.Path, src.Language).
-			WithHint("policies end in .json, .yaml or .yml (rules), .rego, or .cue")
+			WithHint("policies end in .json, .yaml or .yml (rules), .rego, .cue, or .tar.gz (a bundle)")
 	}
 	data, err := readRegular(full)
 	if err != nil {
@@ -119,7 +166,7 @@ func languageOf(path string, names []string) (api.Language, error) {
 		return api.Language(found[0]), nil
 	case 0:
 		return "", problem.New(api.NotFound, "policy %s holds no policy", path).
-			WithHint("policies end in .json, .yaml or .yml (rules), .rego, or .cue")
+			WithHint("policies end in .json, .yaml or .yml (rules), .rego, .cue, or .tar.gz (a bundle)")
 	}
 	return "", problem.New(api.Invalid, "policy %s holds policies in several languages (%s)", path, strings.Join(found, ", ")).
 		WithHint("name the files, or use --rules, --rego and --cue to say which of them to read")

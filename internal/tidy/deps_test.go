@@ -46,20 +46,24 @@ var imports = []struct {
 	// Policy engines: pure evaluators of one language each, and the process
 	// that confines them. The child decodes the plan again, so it needs plan.
 	{"internal/policy/rules", "api problem plan plan/planjson policy"},
-	{"internal/policy/regoengine", "api problem plan policy"},
+	{"internal/policy/regoengine/opabundle", "api problem policy"},
+	{"internal/policy/regoengine", "api problem plan policy policy/regoengine/opabundle"},
 	{"internal/policy/cueengine", "api problem plan policy"},
 	{"internal/policy/confine", "api problem plan policy"},
 
 	// Says the rules in another language; what they mean is in rules.
 	{"internal/policy/translate", "api problem plan policy/rules"},
 
+	// What one file that holds a whole policy looks like, bytes in and out.
+	{"internal/policy/bundle", "api problem policy"},
+
 	// The machine around us: files, processes. repo reads policies, so it
-	// needs the form in which they are handed to an engine.
-	{"internal/repo", "api problem policy"},
+	// needs the form in which they are handed to an engine, and what a bundle is.
+	{"internal/repo", "api problem policy policy/bundle"},
 	{"internal/tofu", "api problem"},
 	{"internal/runner", "api problem plan tofu"},
 
-	{"internal/cli", "api problem gate plan policy policy/input policy/rules policy/translate report repo runner tofu"},
+	{"internal/cli", "api problem gate plan policy policy/bundle policy/input policy/rules policy/translate report repo runner tofu"},
 
 	{"cmd/assize", "*"},
 }
@@ -70,7 +74,7 @@ var imports = []struct {
 var pure = []string{
 	"api", "internal/problem", "internal/plan/planjson", "internal/plan/mark", "internal/plan/secret", "internal/plan", "internal/policy", "internal/policy/input", "internal/gate",
 	"internal/report", "internal/report/page", "internal/report/show",
-	"internal/policy/rules", "internal/policy/regoengine", "internal/policy/cueengine", "internal/policy/translate",
+	"internal/policy/rules", "internal/policy/regoengine", "internal/policy/regoengine/opabundle", "internal/policy/cueengine", "internal/policy/translate", "internal/policy/bundle",
 }
 
 const (
@@ -102,7 +106,7 @@ func TestPure(t *testing.T) {
 // homes names, for each third-party module or sensitive standard package, the
 // only packages that may import it.
 var homes = map[string]string{
-	"github.com/open-policy-agent/opa/": "internal/policy/regoengine",
+	"github.com/open-policy-agent/opa/": "internal/policy/regoengine internal/policy/regoengine/opabundle",
 	"cuelang.org/go/":                   "internal/policy/cueengine",
 	"github.com/go-json-experiment/":    "internal/plan/planjson internal/policy/input",
 	"go.yaml.in/yaml/":                  "internal/repo internal/policy/rules internal/policy/regoengine",

@@ -73,6 +73,15 @@ func (e *Engine) Judge(src policy.Source, p *plan.Plan) (api.Verdict, error) {
 	return e.ask(request{Op: opJudge, Source: src, Flags: p.Flags}, p.Raw)
 }
 
+// Pack implements [policy.Packer] for an inner engine that does. It runs here,
+// not in a child: what it reads, Check has just read within the limits.
+func (e *Engine) Pack(src policy.Source) (*policy.OPA, error) {
+	if p, ok := e.inner.(policy.Packer); ok {
+		return p.Pack(src)
+	}
+	return nil, nil
+}
+
 func (l Limits) orDefault() Limits {
 	if l.Memory == 0 {
 		l.Memory = defaultMemory

@@ -40,6 +40,9 @@ func compile(src policy.Source) (*compiled, error) {
 	if c.data, err = documents(src.Rego.Data); err != nil {
 		return nil, err
 	}
+	if err := toPack(src, modules, c.data).Agrees(src.Bundle); err != nil {
+		return nil, err
+	}
 	if c.compiler, err = link(modules, caps, src.Files); err != nil {
 		return nil, err
 	}

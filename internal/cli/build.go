@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/assize-iac/assize/api"
+	"github.com/assize-iac/assize/internal/policy"
+	"github.com/assize-iac/assize/internal/policy/bundle"
+	"github.com/assize-iac/assize/internal/problem"
+	"github.com/assize-iac/assize/internal/repo"
+	"github.com/assize-iac/assize/internal/report"
+)
+
+const buildHelp = `Check a policy and write it as one file, a bundle that never changes.
+
+DIR or FILE is a policy in one of the three languages. It is checked by its
+engine first; a policy that could not judge any plan is not built. The same
+policy gives the same bytes on every machine. For Rego, the bundle is one that
+opa reads, and it remembers how the policy is judged (docs/bundle.md).
+
+  assize policy build policy/ -o policy.tar.gz
+  assize policy build policy/ --namespace aws --data exclusions/
+  assize policy check plan.json --policy policy.tar.gz
+  opa eval -b policy.tar.gz -i plan.json data.main.deny
+`
+
+type buildOptions struct {
+	policies policyFlags // only what says how Rego is judged
+	output   string
+}
+
+func newPolicyBuildCmd(g *Globals) *cobra.Command {
+	var o buildOptions
+	cmd := &cobra.Command{
+		Use:   "build DIR|FILE",
+		Short: "Write a policy as one file",
+		Long:  buildHelp + exitHelp,
+		Args:  cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return runBuild(g, o, args[0])
+		},
+	}
+	o.policies.registerRego(cmd)
+	cmd.Flags().StringVarP(&o.output, "output", "o", "", "write to `FILE`.tar.gz, by default named like the policy, in the current directory")
+	return cmd
+}
+
+// runBuild writes nothing unless the policy was accepted and the bundle can be
+// opened again.
+func runBuild(g *Globals, o buildOptions, path string) error {
+	out, err := bundleName(o.output, path)
+	if err != nil {
+		return err
+	}
+	src, err := readForBundle(o.policies, path)
+	if err != nil {
+		return err
+	}
+	if src, err = policy.Checked(g.Engines, src); err != nil {
+		return err
+	}
+	if err := tested(g, src); err != nil {
+		return err
+	}
+	data, err := bundle.Build(src)
+	if err != nil {
+		return err
+	}
+	_, b, err := bundle.Open(data)
+	if err != nil {
+		return err
+	}
+	if err := writeWhole(out, data); err != nil {
+		return err
+	}
+	b.Path = out
+	return report.Bundle(g.Out, b)
+}
+
+func readForBundle(f policyFlags, path string) (policy.Source, error) {
+	opts, err := f.regoOptions(".")
+	if err != nil {
+		return policy.Source{}, err
+	}
+	src, err := repo.ReadPolicy(".", path)
+	if err != nil {
+		return policy.Source{}, err
+	}
+	if src.Language != api.Rego && !opts.IsZero() {
+		return policy.Source{}, problem.New(api.Invalid, "%s is a %s policy, and --namespace, --all-namespaces, --data and --input-shape are for Rego", path, src.Language)
+	}
+	return src.WithRego(opts)
+}
+
+// tested runs the tests that lie beside the policy; one that fails is the
+// error. There is no runner of tests yet, so nothing runs.
+func tested(*Globals, policy.Source) error { return nil }
+
+// bundleName is where the bundle goes. Another ending would not be recognised
+// when the file is named as a policy.
+func bundleName(output, path string) (string, error) {
+	if output != "" {
+		if !repo.IsBundle(output) {
+			return "", problem.New(api.Invalid, "-o %s: a bundle ends in .tar.gz or .tgz", output)
+		}
+		return output, nil
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return "", problem.New(api.Invalid, "%s has no absolute path: %w", path, err)
+	}
+	base := filepath.Base(abs)
+	if info, err := os.Stat(abs); err == nil && !info.IsDir() && !repo.IsBundle(base) {
+		base = strings.TrimSuffix(base, filepath.Ext(base))
+	}
+	if repo.IsBundle(base) || base == string(filepath.Separator) {
+		return "", problem.New(api.Invalid, "say where the new bundle goes: -o FILE.tar.gz")
+	}
+	return base + ".tar.gz", nil
+}
+
+// writeWhole puts data at path, all of it or nothing: half a bundle would be
+// refused, but the old one would be gone.
+func writeWhole(path string, data []byte) error {
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".assize-*")
+	if err != nil {
+		return unwritten(path, err)
+	}
+	defer os.Remove(tmp.Name())
+	_, err = tmp.Write(data)
+	if err == nil {
+		err = tmp.Chmod(0o644)
+	}
+	if closed := tmp.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	if err != nil {
+		return unwritten(path, err)
+	}
+	return nil
+}
+
+func unwritten(path string, err error) error {
+	return problem.New(api.Invalid, "%s cannot be written: %w", path, err)
+}
