@@ -35,6 +35,7 @@ type BundleOptions struct {
 	Namespaces    []string `json:"namespaces,omitempty"` // left out for main
 	AllNamespaces bool     `json:"all_namespaces,omitempty"`
 	InputShape    string   `json:"input_shape,omitempty"` // left out for root; else plan, tfplan or terraform
+	Contract      string   `json:"contract,omitempty"`    // of a decision; left out for what the policy declares
 }
 
 // A BundleFile is one file of a bundle.

@@ -45,9 +45,10 @@ type Finding struct {
 	Level     Level          `json:"level"`
 	Address   string         `json:"address"` // byte for byte as in the plan; "" for a finding about the whole plan
 	Deposed   string         `json:"deposed,omitempty"`
-	Action    string         `json:"action"`         // what the plan does at the address: create, replace, ...; "config" for a module call
-	Path      string         `json:"path,omitempty"` // the attribute, where the finding is about one
-	Message   string         `json:"message"`        // never holds a sensitive value
+	Action    string         `json:"action"`          // what the plan does at the address: create, replace, ...; "config" for a module call
+	Path      string         `json:"path,omitempty"`  // the attribute, where the finding is about one
+	Title     string         `json:"title,omitempty"` // what the finding is about, in few words; only decisions have one
+	Message   string         `json:"message"`         // never holds a sensitive value
 	Positions []string       `json:"positions,omitempty"`
 	Excepted  bool           `json:"excepted,omitempty"` // an exception applies: shown, not counted
 	Details   map[string]any `json:"details,omitempty"`  // what else the policy attached, sensitive values removed
@@ -72,10 +73,23 @@ type Verdict struct {
 	Outcome     Outcome     `json:"outcome"`
 	Matched     int         `json:"matched"` // changes that at least one rule looked at
 	Rules       []RuleCount `json:"rules"`
-	Findings    []Finding   `json:"-"` // in Check.Findings, in order
+	Contract    *Contract   `json:"contract,omitempty"` // of a policy that is judged by one, where it was found out
+	Findings    []Finding   `json:"-"`                  // in Check.Findings, in order
 	Notes       []string    `json:"notes"`
 	Error       string      `json:"error,omitempty"` // why it could not be judged
 	Hint        string      `json:"hint,omitempty"`
+}
+
+// A Contract is what a verdict by the decision contract is bound to beside
+// policy, plan and evaluator (docs/decision.md, rule 9; seed 000, "Security and
+// determinism").
+type Contract struct {
+	Name               string `json:"name"`                   // assize or stackship
+	EntryPoint         string `json:"entry_point"`            // data.assize.v1.decision
+	InputVersion       string `json:"input_version"`          // assize.policy.input/v1
+	PolicyInput        string `json:"policy_input,omitempty"` // digest of the policy input; left out when there was none
+	Capabilities       string `json:"capabilities"`           // the name of the built-ins that the policy may call
+	CapabilitiesDigest string `json:"capabilities_digest"`    // "sha256:..." of their manifest
 }
 
 // Counts sums the findings of a [Check].

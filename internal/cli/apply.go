@@ -33,6 +33,7 @@ second Ctrl-C makes it stop at once, and what it did last may be lost.
 
 type applyOptions struct {
 	policies  policyFlags
+	from      provenanceFlags
 	dir, file string
 	json      bool
 	again     string // the flags of a plan that would take the place of this one, for hints
@@ -54,6 +55,7 @@ func newApplyCmd(g *Globals) *cobra.Command {
 		},
 	}
 	o.policies.register(cmd)
+	o.from.register(cmd)
 	cmd.Flags().StringVarP(&o.dir, "chdir", "C", ".", "work in `DIR`, the stack's directory; paths are relative to it")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print what the apply came to on standard output, and nothing else")
 	return cmd
@@ -84,6 +86,10 @@ func runApply(ctx context.Context, g *Globals, o applyOptions) error {
 // (docs/warrant.md, rule 4). result is filled in on the way.
 func apply(ctx context.Context, g *Globals, o applyOptions, result *api.Applied) error {
 	dir, err := stackDir(o.dir)
+	if err != nil {
+		return err
+	}
+	run, err := o.from.readToApply(dir)
 	if err != nil {
 		return err
 	}
@@ -119,7 +125,7 @@ func apply(ctx context.Context, g *Globals, o applyOptions, result *api.Applied)
 		return err
 	}
 	now.Document = judged.Digest
-	decision := g.decide(w, warrant, now, judged, policies, result)
+	decision := g.decide(w, warrant, now, judged, during(run, policies), result)
 	if ctx.Err() != nil { // it reached a policy's child process, too, and its end is no verdict
 		return problem.New(api.Unavailable, "interrupted; nothing was applied")
 	}

@@ -30,12 +30,16 @@ a policy flag, the policies of assize.yaml that bind the current directory judge
   assize policy check --show plan.out --rego policy/ --cue limits.cue
   tofu show -json plan.out | assize policy check - --rules rules.json --format markdown
 
+A Rego policy that gives a decision (docs/decision.md) sees where the plan came
+from; --kind, --commit and the flags after them say it.
+
 A plan holds secrets in clear: keep its JSON private. Sensitive values appear in
 no output of this command.
 `
 
 type checkOptions struct {
 	policies   policyFlags
+	from       provenanceFlags
 	dir        string
 	show       []string
 	format     string
@@ -58,6 +62,7 @@ func newPolicyCheckCmd(g *Globals) *cobra.Command {
 		return &Exit{Code: ExitUnknown, Err: problem.New(api.Invalid, "%w", err).WithHint("see `assize policy check --help`")}
 	})
 	o.policies.register(cmd)
+	o.from.register(cmd)
 	cmd.Flags().StringVarP(&o.dir, "chdir", "C", ".", "resolve policies and assize.yaml in `DIR`")
 	cmd.Flags().StringArrayVar(&o.show, "show", nil, "judge the saved plan `PLANFILE`, by running the tool's show -json (repeatable)")
 	cmd.Flags().StringVar(&o.format, "format", "text", "output format: "+formatNames())
@@ -74,11 +79,15 @@ func runCheck(ctx context.Context, g *Globals, o checkOptions, args []string) er
 	if err != nil {
 		return &Exit{ExitUnknown, err}
 	}
+	run, err := o.from.read(o.dir)
+	if err != nil {
+		return &Exit{ExitUnknown, err}
+	}
 	inputs, err := g.planInputs(ctx, args, o.show)
 	if err != nil {
 		return &Exit{ExitUnknown, err}
 	}
-	check := policy.Collect(judgeAll(g.Engines, inputs, policies))
+	check := policy.Collect(judgeAll(g.Engines, inputs, during(run, policies)))
 	if o.failOnWarn {
 		check = policy.FailOnWarn(check)
 	}

@@ -36,6 +36,7 @@ with --show-sensitive it is, secrets in clear, the document that CUE policies ju
 
 type planOptions struct {
 	policies policyFlags
+	from     provenanceFlags
 	dir, out string
 	flags    plan.Flags
 	vars     []string // as the tool takes them, in their order
@@ -59,6 +60,7 @@ func newPlanCmd(g *Globals) *cobra.Command {
 		},
 	}
 	o.policies.register(cmd)
+	o.from.register(cmd)
 	flags := cmd.Flags()
 	flags.StringVarP(&o.dir, "chdir", "C", ".", "work in `DIR`, the stack's directory; paths are relative to it")
 	flags.StringVar(&o.out, "out", "", "save the plan in `FILE` and its warrant in FILE.warrant.json (default "+runner.DefaultFile+")")
@@ -122,6 +124,10 @@ func runPlan(ctx context.Context, g *Globals, o planOptions) error {
 // makePlan plans, has the plan judged, and saves it; it reports whether there
 // is anything to apply.
 func makePlan(ctx context.Context, g *Globals, stack *runner.Stack, o planOptions) (changes bool, err error) {
+	run, err := o.from.readToApply(stack.Session.Dir)
+	if err != nil {
+		return false, err
+	}
 	policies, err := g.usable(stack.Session.Dir, o.policies)
 	if err != nil {
 		return false, err
@@ -136,7 +142,7 @@ func makePlan(ctx context.Context, g *Globals, stack *runner.Stack, o planOption
 		return false, nothingSaved(err)
 	}
 	defer planned.Close() // saved or not, the working copy goes
-	verdicts := g.judge(w, planned.Plan, policies)
+	verdicts := g.judge(w, planned.Plan, during(run, policies))
 	// Ctrl-C reaches a policy's child process as well; its end is no verdict.
 	if ctx.Err() != nil {
 		return false, problem.New(api.Unavailable, "interrupted; no plan file was written")
@@ -228,7 +234,8 @@ func nothingSaved(err error) error {
 // the same policies judge.
 func chosen(cmd *cobra.Command) string {
 	var b strings.Builder
-	for _, name := range []string{"chdir", "policy", "rules", "rego", "cue", "namespace", "all-namespaces", "data", "input-shape"} {
+	names := []string{"chdir", "policy", "rules", "rego", "cue", "namespace", "all-namespaces", "data", "input-shape"}
+	for _, name := range append(names, provenanceNames()...) {
 		f := cmd.Flags().Lookup(name)
 		if f == nil || !f.Changed {
 			continue

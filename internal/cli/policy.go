@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -40,7 +41,7 @@ func (f *policyFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.any, "policy", nil, "policy `FILE`, directory or bundle in any of the three languages (repeatable)")
 	flags.StringArrayVar(&f.rules, "rules", nil, "rules, JSON or YAML: `FILE` or directory (repeatable)")
-	flags.StringArrayVar(&f.rego, "rego", nil, "Rego by conftest's convention: `FILE` or directory (repeatable)")
+	flags.StringArrayVar(&f.rego, "rego", nil, "Rego, by conftest's convention or the decision contract: `FILE` or directory (repeatable)")
 	flags.StringArrayVar(&f.cue, "cue", nil, "CUE: `FILE` or directory (repeatable)")
 	f.registerRego(cmd)
 }
@@ -58,6 +59,16 @@ func (f *policyFlags) registerRego(cmd *cobra.Command) {
 type namedPolicy struct {
 	src policy.Source
 	err error
+}
+
+// during returns the policies for one run: what they may see of it is the same
+// for all.
+func during(run policy.Run, policies []namedPolicy) []namedPolicy {
+	out := slices.Clone(policies)
+	for i := range out {
+		out[i].src.Run = run
+	}
+	return out
 }
 
 // read returns every policy that the flags name, or, when they name none,

@@ -1,8 +1,6 @@
 package policy
 
 import (
-	"reflect"
-
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/problem"
 )
@@ -33,7 +31,12 @@ type Packer interface {
 
 // Checked is src as it goes into a bundle: with the engine that accepts it. The
 // error is why no plan can be judged by it.
-func Checked(engines []Engine, src Source) (Source, error) {
+func Checked(engines []Engine, src Source) (checked Source, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			checked, err = Source{}, problem.New(api.Internal, "the %s engine panicked", src.Language)
+		}
+	}()
 	if err := Check(engines, src); err != nil {
 		return Source{}, err
 	}
@@ -48,9 +51,6 @@ func Checked(engines []Engine, src Source) (Source, error) {
 	}
 	return src, nil
 }
-
-// IsZero reports whether nothing was said about how Rego is judged.
-func (o RegoOptions) IsZero() bool { return reflect.ValueOf(o).IsZero() }
 
 // WithRego says how a Rego policy is judged; to the other languages it says
 // nothing. A bundle of Assize has said so itself: of two answers one would be

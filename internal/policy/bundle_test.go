@@ -74,11 +74,19 @@ func TestWithRego(t *testing.T) {
 	}
 }
 
+// panicking accepts a policy and then cannot say anything about it.
+type panicking struct{ fake }
+
+func (panicking) Pack(policy.Source) (*policy.OPA, error) { panic(canary) }
+
 // TestChecked: what an engine refuses goes into no bundle.
 func TestChecked(t *testing.T) {
 	t.Parallel()
 	if _, err := policy.Checked(nil, source); err == nil {
 		t.Error("a policy without an engine was checked")
+	}
+	if _, err := policy.Checked([]policy.Engine{panicking{}}, source); err == nil || err.Error() != "the rules engine panicked" {
+		t.Errorf("a panic came to %v", err)
 	}
 	got, err := policy.Checked([]policy.Engine{fake{}}, source)
 	if err != nil || got.Bundle.Evaluator != "fake/1" || got.Bundle.OPA != nil || source.Bundle != nil {

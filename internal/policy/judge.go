@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -19,6 +20,11 @@ func Judge(engines []Engine, src Source, p *plan.Plan) (v api.Verdict) {
 		}
 		v.Input = p.Digest
 		scrub(&v, p)
+		if secrets := src.Run.From.Secrets; len(secrets) > 0 {
+			if err := secrets.Refuse("what the policy says", said(v)); err != nil {
+				v = withheld(v, src, err)
+			}
+		}
 	}()
 	e := engine(engines, src.Language)
 	if e == nil {
@@ -87,7 +93,7 @@ func complete(v api.Verdict, src Source, e Engine, p *plan.Plan) api.Verdict {
 	v.Digest, v.Enforcement = src.Digest(), enforcement(src)
 	if b := src.Bundle; b != nil {
 		v.Bundle = b.Digest
-		if b.Evaluator != "" && b.Evaluator != v.Evaluator {
+		if b.Evaluator != "" && b.Evaluator != e.Evaluator() {
 			v.Notes = append(v.Notes, fmt.Sprintf("the bundle was checked by %s when it was built", b.Evaluator))
 		}
 	}
@@ -136,6 +142,7 @@ func scrub(v *api.Verdict, p *plan.Plan) {
 		f := &v.Findings[i]
 		f.Address = p.RedactAddress(f.Address)
 		f.Message, f.Rule, f.Path = p.Redact(f.Message), p.Redact(f.Rule), p.Redact(f.Path)
+		f.Title = p.Redact(f.Title)
 		for j := range f.Positions {
 			f.Positions[j] = p.Redact(f.Positions[j])
 		}
@@ -176,6 +183,25 @@ func scrubValue(v any, p *plan.Plan) any {
 		}
 		return v
 	}
+}
+
+// said is every text that a policy has a say in, as JSON.
+func said(v api.Verdict) []byte {
+	findings := make([]any, len(v.Findings))
+	for i, f := range v.Findings {
+		findings[i] = []any{f.Rule, f.Title, f.Address, f.Deposed, f.Path, f.Message, f.Positions, f.Details}
+	}
+	// What cannot be written cannot be searched, and Refuse refuses it.
+	text, _ := json.Marshal(map[string]any{"findings": findings, "notes": v.Notes, "rules": v.Rules, "error": []string{v.Error, v.Hint}})
+	return text
+}
+
+// withheld takes the place of a verdict that held a declared secret
+// (docs/decision.md, rule 10). It keeps what did not come from the policy.
+func withheld(v api.Verdict, src Source, err error) api.Verdict {
+	out := Errored(src, err)
+	out.Evaluator, out.Input, out.Contract = v.Evaluator, v.Input, v.Contract
+	return out
 }
 
 // Compose is the outcome of several verdicts: errored blocks whatever its

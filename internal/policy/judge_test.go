@@ -12,6 +12,7 @@ import (
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/plan"
 	"github.com/assize-iac/assize/internal/policy"
+	"github.com/assize-iac/assize/internal/policy/input"
 	"github.com/assize-iac/assize/internal/policy/rules"
 )
 
@@ -84,7 +85,7 @@ func TestJudgeScrubs(t *testing.T) {
 			Notes: []string{"note " + canary},
 			Rules: []api.RuleCount{{Rule: canary}},
 			Findings: []api.Finding{{
-				Rule: canary, Level: api.Deny, Address: "made up: " + canary, Path: canary, Message: "is " + canary + "!",
+				Rule: canary, Level: api.Deny, Address: "made up: " + canary, Path: canary, Message: "is " + canary + "!", Title: canary,
 				Positions: []string{canary},
 				Details:   map[string]any{canary: []any{canary, map[string]any{"k": canary}, true, nil, 7}},
 			}},
@@ -119,6 +120,43 @@ func TestJudgeHidesKeys(t *testing.T) {
 		Path: "owner", Message: "say who owns it: owner is missing", Positions: []string{"p.json:1:2"}}
 	if diff := cmp.Diff([]api.Finding{want}, v.Findings); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestDeclaredSecret: a verdict of any language that holds a declared secret, in
+// whatever form, says nothing but that (docs/decision.md, rule 10).
+func TestDeclaredSecret(t *testing.T) {
+	t.Parallel()
+	const token, encoded = "token-of-the-caller", "dG9rZW4tb2YtdGhlLWNhbGxlcg"
+	src := source
+	src.Run.From.Secrets = input.Canaries{{Name: "TOKEN", Value: token}}
+	finding := func(f api.Finding) api.Verdict {
+		f.Level = api.Warn
+		return api.Verdict{Findings: []api.Finding{f}, Contract: &api.Contract{Name: "assize"}}
+	}
+	tests := map[string]func() (api.Verdict, error){
+		"message":  func() (api.Verdict, error) { return finding(api.Finding{Message: "x" + token}), nil },
+		"title":    func() (api.Verdict, error) { return finding(api.Finding{Title: token}), nil },
+		"address":  func() (api.Verdict, error) { return finding(api.Finding{Address: token}), nil },
+		"position": func() (api.Verdict, error) { return finding(api.Finding{Positions: []string{token}}), nil },
+		"details":  func() (api.Verdict, error) { return finding(api.Finding{Details: map[string]any{token: 1}}), nil },
+		"encoded":  func() (api.Verdict, error) { return finding(api.Finding{Message: encoded}), nil },
+		"note":     func() (api.Verdict, error) { return api.Verdict{Notes: []string{token}}, nil },
+		"rule":     func() (api.Verdict, error) { return api.Verdict{Rules: []api.RuleCount{{Rule: token}}}, nil },
+		"error":    func() (api.Verdict, error) { return api.Verdict{}, errors.New(token) },
+	}
+	for name, judge := range tests {
+		v := policy.Judge([]policy.Engine{fake{judge}}, src, secretPlan(t))
+		if v.Outcome != api.Errored || !strings.Contains(v.Error, "holds the declared secret TOKEN") || v.Input == "" || v.Evaluator == "" {
+			t.Errorf("%s: %+v", name, v)
+		}
+		if text := fmt.Sprintf("%+v", v); strings.Contains(text, token) || strings.Contains(text, encoded) {
+			t.Errorf("%s: the secret is in %s", name, text)
+		}
+	}
+	clean := policy.Judge([]policy.Engine{fake{func() (api.Verdict, error) { return finding(api.Finding{Message: "m"}), nil }}}, src, secretPlan(t))
+	if clean.Outcome != api.Passed || clean.Contract == nil {
+		t.Errorf("without the secret: %+v", clean)
 	}
 }
 
@@ -200,7 +238,13 @@ func TestDigest(t *testing.T) {
 		{Files: one.Files, Rego: policy.RegoOptions{Namespaces: []string{`a" "b`}}},
 		{Files: one.Files, Rego: policy.RegoOptions{AllNamespaces: true}},
 		{Files: one.Files, Rego: policy.RegoOptions{InputShape: "plan"}},
+		{Files: one.Files, Rego: policy.RegoOptions{Contract: "assize"}},
 		{Files: one.Files, Rego: policy.RegoOptions{Data: []policy.File{file("b.rego", "")}}},
+	}
+	ran := one
+	ran.Run.From.Kind = api.TrackedRun
+	if ran.Digest() != one.Digest() {
+		t.Error("where a plan came from counts in the digest of a policy")
 	}
 	seen := map[string]int{}
 	for i, s := range all {

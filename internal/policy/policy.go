@@ -28,6 +28,7 @@ type Source struct {
 	Enforcement api.Enforcement
 	Rego        RegoOptions
 	Bundle      *Bundle // nil for a policy of plain files
+	Run         Run
 }
 
 // RegoOptions are the choices conftest offers for a test.
@@ -36,6 +37,12 @@ type RegoOptions struct {
 	AllNamespaces bool
 	Data          []File // documents below data
 	InputShape    string // "" or root: the plan is the input; else the name it stands under: plan, tfplan, terraform
+	Contract      string // the decision contract to judge by, such as assize; "" for what the policy declares
+}
+
+// IsZero reports whether nothing was said about how Rego is judged.
+func (o RegoOptions) IsZero() bool {
+	return len(o.Data) == 0 && len(o.Namespaces) == 0 && !o.AllNamespaces && o.InputShape == "" && o.Contract == ""
 }
 
 // Digest identifies the policy: the digest of the file's bytes for one file
@@ -43,12 +50,15 @@ type RegoOptions struct {
 // bundle has the digest of the files it was built from (docs/bundle.md, rule 3).
 func (s Source) Digest() string {
 	h := sha256.New()
-	if len(s.Files) == 1 && len(s.Rego.Data) == 0 && len(s.Rego.Namespaces) == 0 && !s.Rego.AllNamespaces && s.Rego.InputShape == "" {
+	if len(s.Files) == 1 && s.Rego.IsZero() {
 		h.Write(s.Files[0].Data)
 		return "sha256:" + hex.EncodeToString(h.Sum(nil))
 	}
 	// Lengths precede contents, so that no two lists write the same bytes.
 	fmt.Fprintf(h, "assize.policy/v1\n%q %t %q\n", s.Rego.Namespaces, s.Rego.AllNamespaces, s.Rego.InputShape)
+	if s.Rego.Contract != "" {
+		fmt.Fprintf(h, "contract %q\n", s.Rego.Contract)
+	}
 	for _, group := range [][]File{s.Files, s.Rego.Data} {
 		fmt.Fprintf(h, "%d\n", len(group))
 		for _, f := range group {

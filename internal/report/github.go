@@ -52,7 +52,7 @@ func annotation(f api.Finding, weight weight) string {
 // annotationText has everything that a log line would have: annotations are
 // read away from the log.
 func annotationText(f api.Finding) string {
-	text := where(f) + ": " + f.Message
+	text := where(f) + ": " + said(f)
 	for _, at := range f.Positions {
 		text += "\nat " + at
 	}

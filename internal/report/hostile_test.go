@@ -88,6 +88,9 @@ func fill(v reflect.Value, s string) {
 		for i := range v.NumField() {
 			fill(v.Field(i), s)
 		}
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem(), s)
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
 		for i := range v.Len() {

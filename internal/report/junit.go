@@ -133,9 +133,9 @@ func findingCase(f api.Finding, weight weight) junitCase {
 	text := lines(level(f) + " " + page.Visible(f.Rule) + ": " + annotationText(f))
 	switch {
 	case f.Excepted:
-		c.Skipped = &junitProblem{Message: "excepted: " + page.Visible(f.Message)}
+		c.Skipped = &junitProblem{Message: "excepted: " + page.Visible(said(f))}
 	case weight.blocks(f):
-		c.Failure = &junitProblem{Message: page.Visible(f.Message), Type: strings.ToLower(level(f)), Text: text}
+		c.Failure = &junitProblem{Message: page.Visible(said(f)), Type: strings.ToLower(level(f)), Text: text}
 	default:
 		c.Output = text
 	}

@@ -179,7 +179,7 @@ func (g group) span() string {
 // item is one finding. Positions help whoever wrote the policy; five are enough
 // for whoever reads the comment.
 func item(f api.Finding) string {
-	text := fmt.Sprintf("  - **%s** %s: %s", level(f), code(f.Rule, nameMax), code(f.Message, messageMax))
+	text := fmt.Sprintf("  - **%s** %s: %s", level(f), code(f.Rule, nameMax), code(said(f), messageMax))
 	for i, at := range f.Positions {
 		if i == 5 {
 			text += ", ..."

@@ -157,7 +157,7 @@ func sarifFinding(c api.Check, f api.Finding, weight weight) sarifResult {
 	r := sarifResult{
 		RuleID:    ruleID(f.Policy, f.Rule),
 		Level:     "warning",
-		Message:   sarifText(where(f) + ": " + f.Message),
+		Message:   sarifText(where(f) + ": " + said(f)),
 		Locations: []sarifLocation{at(planPath(c, f.Plan))},
 		Properties: sarifProperties{
 			Policy: f.Policy, Engine: string(f.Engine), Action: f.Action,

@@ -114,6 +114,15 @@ func where(f api.Finding) string {
 	return at
 }
 
+// said is what a finding says. A title is a first half-sentence: it stands
+// before the message in every format, and needs no place of its own.
+func said(f api.Finding) string {
+	if f.Title == "" {
+		return f.Message
+	}
+	return f.Title + ": " + f.Message
+}
+
 // actionWords says what the plan does at the address of a finding. Labels such
 // as "replace (create before destroy)" lose their parentheses, for the words
 // are put into parentheses themselves.

@@ -76,11 +76,11 @@ func (p writer) finish(w io.Writer) error {
 // violation writes one deny. The colon before positions, and none without
 // them, are CUE's own way to print errors, which the seed shows.
 func (p writer) violation(f api.Finding) {
-	message := f.Message
+	message := said(f)
 	// CUE's messages begin with a path into the plan document; those of the
 	// other engines do not say what they are about.
 	if f.Engine != api.CUE {
-		message = f.Rule + ": " + where(f) + ": " + f.Message
+		message = f.Rule + ": " + where(f) + ": " + said(f)
 	}
 	lines := page.Paragraphs(message)
 	if len(f.Positions) > 0 {
@@ -123,7 +123,7 @@ func (p writer) finding(f api.Finding) {
 	pad := max(0, 5-len(word))
 	rule := fmt.Sprintf("%-*s", 30-len(word)-pad, page.Visible(f.Rule))
 	p.Line(0, fmt.Sprintf("%s%*s %s %-3s %s", p.Paint(color, word), pad, "", rule, page.Symbol(f.Action), where(f)))
-	p.Prose(6, 6, page.Plain, f.Message)
+	p.Prose(6, 6, page.Plain, said(f))
 	for _, at := range f.Positions {
 		p.Line(10, page.Visible(at))
 	}

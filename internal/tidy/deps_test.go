@@ -33,8 +33,9 @@ var imports = []struct {
 	{"internal/plan/mark", ""},
 	{"internal/plan/secret", "plan/mark plan/planjson"},
 	{"internal/plan", "api problem plan/mark plan/planjson plan/secret"},
-	{"internal/policy", "api problem plan"},
 	{"internal/policy/input", "api problem plan plan/planjson"},
+	{"internal/policy", "api problem plan policy/input"},
+	{"internal/policy/decision", "api problem"},
 	{"internal/gate", "api problem policy"},
 
 	// How a result looks: report joins the formats, show is the summary of one
@@ -47,7 +48,8 @@ var imports = []struct {
 	// that confines them. The child decodes the plan again, so it needs plan.
 	{"internal/policy/rules", "api problem plan plan/planjson policy"},
 	{"internal/policy/regoengine/opabundle", "api problem policy"},
-	{"internal/policy/regoengine", "api problem plan policy policy/regoengine/opabundle"},
+	{"internal/policy/regoengine/document", "api problem plan"},
+	{"internal/policy/regoengine", "api problem plan policy policy/decision policy/input policy/regoengine/document policy/regoengine/opabundle"},
 	{"internal/policy/cueengine", "api problem plan policy"},
 	{"internal/policy/confine", "api problem plan policy"},
 
@@ -68,13 +70,18 @@ var imports = []struct {
 	{"cmd/assize", "*"},
 }
 
-// pure lists the nouns and the evaluators: values in, values out. They do no
-// I/O, read no clock and draw no lots, and stay small enough to be held in a
-// head.
-var pure = []string{
-	"api", "internal/problem", "internal/plan/planjson", "internal/plan/mark", "internal/plan/secret", "internal/plan", "internal/policy", "internal/policy/input", "internal/gate",
-	"internal/report", "internal/report/page", "internal/report/show",
-	"internal/policy/rules", "internal/policy/regoengine", "internal/policy/regoengine/opabundle", "internal/policy/cueengine", "internal/policy/translate", "internal/policy/bundle",
+// impurePackages touch the machine, or join what does. All others are nouns and
+// evaluators: values in, values out. They do no I/O, read no clock and draw no
+// lots, and stay small enough to be held in a head.
+var impurePackages = []string{
+	"internal/policy/confine",
+	"internal/repo",
+	"internal/tofu",
+	"internal/tofu/tofutest",
+	"internal/runner",
+	"internal/cli",
+	"internal/tidy",
+	"cmd/assize",
 }
 
 const (
@@ -90,7 +97,10 @@ var impure = []string{"os", "os/exec", "os/signal", "net", "net/http", "math/ran
 func TestPure(t *testing.T) {
 	got := packages(t)
 	files, lines := sizes(t)
-	for _, pkg := range pure {
+	for pkg := range got {
+		if slices.Contains(impurePackages, pkg) {
+			continue
+		}
 		for imp := range got[pkg] {
 			if slices.Contains(impure, imp) || imp == "context" && pkg != "internal/policy/regoengine" {
 				t.Errorf("%s is pure and imports %s", pkg, imp)
@@ -106,7 +116,7 @@ func TestPure(t *testing.T) {
 // homes names, for each third-party module or sensitive standard package, the
 // only packages that may import it.
 var homes = map[string]string{
-	"github.com/open-policy-agent/opa/": "internal/policy/regoengine internal/policy/regoengine/opabundle",
+	"github.com/open-policy-agent/opa/": "internal/policy/regoengine internal/policy/regoengine/document internal/policy/regoengine/opabundle",
 	"cuelang.org/go/":                   "internal/policy/cueengine",
 	"github.com/go-json-experiment/":    "internal/plan/planjson internal/policy/input",
 	"go.yaml.in/yaml/":                  "internal/repo internal/policy/rules internal/policy/regoengine",

@@ -233,6 +233,8 @@ func TestHostile(t *testing.T) {
 		"plan":              {of(regular("/plan.json", "{}")), "compiled policy (plan.json)"},
 		"binary plan":       {of(regular("/plan.pb", "")), "compiled policy (plan.pb)"},
 		"binary manifest":   {of(regular("/.manifest.pb", "")), `holds ".manifest.pb", which is no part of a policy`},
+		"manifest below":    {of(regular("/a/.manifest", "{}")), `holds "a/.manifest", which is no part of a policy`},
+		"named manifest":    {of(regular("/x.manifest", "{}")), `holds "x.manifest", which is no part of a policy`},
 		"signature":         {of(regular("/.signatures.json", "{}")), "signatures are not verified"},
 		"old signature":     {of(regular("/signatures.json", "{}")), "signatures are not verified"},
 		"delta":             {of(regular("/patch.json", "{}")), "delta bundle"},

@@ -42,8 +42,8 @@ func manifestText(src policy.Source, entries []entry) ([]byte, error) {
 }
 
 func options(o policy.RegoOptions) *api.BundleOptions {
-	out := api.BundleOptions{Namespaces: o.Namespaces, AllNamespaces: o.AllNamespaces, InputShape: o.InputShape}
-	if len(out.Namespaces) == 0 && !out.AllNamespaces && out.InputShape == "" {
+	out := api.BundleOptions{Namespaces: o.Namespaces, AllNamespaces: o.AllNamespaces, InputShape: o.InputShape, Contract: o.Contract}
+	if len(out.Namespaces) == 0 && !out.AllNamespaces && out.InputShape == "" && out.Contract == "" {
 		return nil
 	}
 	return &out
@@ -53,7 +53,7 @@ func restored(o *api.BundleOptions) policy.RegoOptions {
 	if o == nil {
 		return policy.RegoOptions{}
 	}
-	return policy.RegoOptions{Namespaces: o.Namespaces, AllNamespaces: o.AllNamespaces, InputShape: o.InputShape}
+	return policy.RegoOptions{Namespaces: o.Namespaces, AllNamespaces: o.AllNamespaces, InputShape: o.InputShape, Contract: o.Contract}
 }
 
 func list(entries []entry) []api.BundleFile {

@@ -6,10 +6,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/policy"
 	"github.com/assize-iac/assize/internal/policy/confine"
 	"github.com/assize-iac/assize/internal/policy/cueengine"
+	"github.com/assize-iac/assize/internal/policy/input"
 	"github.com/assize-iac/assize/internal/policy/regoengine"
 )
 
@@ -31,6 +34,11 @@ var bombs = []struct {
 	{"rego loops", api.Rego, rego(`r := numbers.range(1, 3000); n := [z | x := r[_]; y := r[_]; z := x * y]; count(n) == 0`)},
 	{"rego replace", api.Rego, rego(`s0 := "xxxxxxxxxx"` + doublingRego(12, `s%d := replace(s%d, "x", "xxxxxxxxxx")`) + `; s12 == ""`)},
 	{"rego concat", api.Rego, rego(`s0 := [1, 2, 3]` + doublingRego(40, `s%d := array.concat(s%[2]d, s%[2]d)`) + `; count(s40) == 0`)},
+	// Seed 000: "timeout, resource limit, or evaluator failure produces the error outcome".
+	{"decision of much memory", api.Rego, decision(`n := numbers.range(1, 1000000000); count(n) == 0`)},
+	{"decision of much time", api.Rego, decision(`r := numbers.range(1, 3000); n := [z | x := r[_]; y := r[_]; z := x * y]; count(n) == 0`)},
+	{"decision too large", api.Rego, "package assize.v1\ndecision := {\"findings\": numbers.range(1, 1000000000)}"},
+
 	{"rego walk", api.Rego, rego(`r := numbers.range(1, 2000000); n := [[p, q] | walk(r, p); walk(r, q)]; count(n) == 0`)},
 }
 
@@ -58,6 +66,11 @@ func alternatives(n int) string {
 		fmt.Fprintf(&b, "({a%d: 1} | {a%d: 2, b%d: 1}) & ", i, i, i)
 	}
 	return b.String() + "_\n"
+}
+
+// decision is rego under the decision contract.
+func decision(body string) string {
+	return "package assize.v1\ndecision := {\"findings\": []} if { " + body + " }\n"
 }
 
 func rego(body string) string {
@@ -114,5 +127,40 @@ func TestBombs(t *testing.T) {
 }
 
 func bombOf(language api.Language, text string) policy.Source {
-	return policy.Source{Path: "p", Language: language, Files: []policy.File{{Name: "p." + string(language), Data: []byte(text)}}}
+	return policy.Source{
+		Path: "p", Language: language, Files: []policy.File{{Name: "p." + string(language), Data: []byte(text)}},
+		Run: policy.Run{From: input.Provenance{
+			Kind: api.ManualRun, Source: api.InputSource{WorkingDirectory: "."}, Subject: api.InputSubject{ID: "."},
+		}},
+	}
+}
+
+// TestConfinedDecision: where a plan came from reaches the child, and what the
+// verdict is bound to comes back.
+func TestConfinedDecision(t *testing.T) {
+	t.Parallel()
+	src := bombOf(api.Rego, `package assize.v1
+decision := {"findings": [{"id": input.source.commit_sha, "title": input.stack.id, "message": input.stack.metadata.note, "details": {"n": 9007199254740993}}]}`)
+	sha := strings.Repeat("0", 40)
+	src.Run.From = input.Provenance{
+		Kind: api.TrackedRun, Source: api.InputSource{CommitSHA: &sha, RepositoryID: "7", WorkingDirectory: "infra"},
+		Subject: api.InputSubject{ID: "infra", Metadata: map[string]string{"note": "<&>\u2028note"}},
+	}
+	p := thePlan(t)
+	confined := policy.Judge([]policy.Engine{confine.New(regoengine.New(), confine.Limits{})}, src, p)
+	if diff := cmp.Diff(policy.Judge([]policy.Engine{regoengine.New()}, src, p), confined); diff != "" || confined.Outcome != api.Failed {
+		t.Errorf("%s %s (-here +confined):\n%s", confined.Outcome, confined.Error, diff)
+	}
+	if confined.Contract == nil || confined.Contract.PolicyInput == "" {
+		t.Errorf("bound to %+v", confined.Contract)
+	}
+	src.Run.Bounds = input.Bounds{Depth: 1}
+	if v := policy.Judge([]policy.Engine{confine.New(regoengine.New(), confine.Limits{})}, src, p); !strings.Contains(v.Error, "the bound depth is 1, below the contract's 64") {
+		t.Errorf("bounds do not reach the child: %s", v.Error)
+	}
+	src.Run.Bounds = input.Bounds{}
+	src.Run.From.Secrets = input.Canaries{{Name: "NOTE", Value: "<&>\u2028note"}}
+	if v := policy.Judge([]policy.Engine{confine.New(regoengine.New(), confine.Limits{})}, src, p); !strings.Contains(v.Error, "the policy input holds the declared secret NOTE") {
+		t.Errorf("declared secrets do not reach the child: %s", v.Error)
+	}
 }

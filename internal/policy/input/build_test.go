@@ -227,7 +227,35 @@ func TestContractNamed(t *testing.T) {
 		if got, err := input.ContractNamed(c.Name); err != nil || got != c {
 			t.Errorf("got %v, %v", got, err)
 		}
+		if c.Package() != c.Name+".v1" || c.Rule() != "decision" {
+			t.Errorf("%s has its entry point in package %s, rule %s", c.Name, c.Package(), c.Rule())
+		}
 	}
 	_, err := input.ContractNamed("sentinel")
 	wantProblem(t, err, api.Invalid, `there is no contract "sentinel"`)
+}
+
+// TestValidate: what Build would refuse of a provenance is known without a plan.
+func TestValidate(t *testing.T) {
+	t.Parallel()
+	p := decode(t, planText())
+	tests := map[string]func(*input.Provenance){
+		"nothing":           func(*input.Provenance) {},
+		"no kind":           func(from *input.Provenance) { from.Kind = "" },
+		"no commit":         func(from *input.Provenance) { from.Source.CommitSHA = nil },
+		"an upload":         func(from *input.Provenance) { from.Source.RepositoryID = "cfg_1" },
+		"a directory above": func(from *input.Provenance) { from.Source.WorkingDirectory = ".." },
+		"no subject":        func(from *input.Provenance) { from.Subject.ID = "" },
+		"no metadata":       func(from *input.Provenance) { from.Subject.Metadata = nil },
+		"an empty key":      func(from *input.Provenance) { from.Subject.Metadata = map[string]string{"": "x"} },
+		"a short secret":    func(from *input.Provenance) { from.Secrets = input.Canaries{{Name: "X", Value: "x"}} },
+	}
+	for name, change := range tests {
+		from := tracked()
+		change(&from)
+		_, want := input.Build(input.Assize(), p, from, input.Bounds{})
+		if got := from.Validate(); (got == nil) != (want == nil) || got != nil && got.Error() != want.Error() {
+			t.Errorf("%s: got %v, want %v", name, got, want)
+		}
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/plan"
@@ -33,6 +34,20 @@ type Canary struct {
 	Value string
 }
 
+// check refuses what cannot be looked for. What is no UTF-8 does not survive
+// the way to the process that looks, which is paved with JSON.
+func (c Canary) check() error {
+	switch {
+	case len(strings.TrimSpace(c.Value)) < canaryMin:
+		return problem.New(api.Invalid, "the declared secret %s is empty or shorter than %d bytes, so it cannot be looked for", c.Name, canaryMin).
+			WithHint("give its value, or do not declare it")
+	case !utf8.ValidString(c.Value):
+		return problem.New(api.Invalid, "the declared secret %s is no UTF-8, so it cannot be looked for", c.Name).
+			WithHint("declare the form in which it is used, such as its base64")
+	}
+	return nil
+}
+
 // Canaries are looked for in what is about to be judged or shown. They are the
 // second line: the first is that secrets are removed.
 type Canaries []Canary
@@ -49,9 +64,8 @@ func (cs Canaries) Refuse(what string, text []byte) error {
 		return problem.New(api.Internal, "%s cannot be searched for secrets", what)
 	}
 	for _, c := range cs {
-		if len(strings.TrimSpace(c.Value)) < canaryMin {
-			return problem.New(api.Invalid, "the declared secret %s is empty or shorter than %d bytes, so it cannot be looked for", c.Name, canaryMin).
-				WithHint("give its value, or do not declare it")
+		if err := c.check(); err != nil {
+			return err
 		}
 		f := formsOf(c.Value)
 		at := f.find(tree)

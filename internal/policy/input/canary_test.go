@@ -92,7 +92,9 @@ func TestCanaryThatCannotBeSearched(t *testing.T) {
 		err := input.Canaries{{Name: "EMPTY", Value: value}}.Refuse("the text", []byte(`{}`))
 		wantProblem(t, err, api.Invalid, "the declared secret EMPTY is empty or shorter than 4 bytes")
 	}
-	err := input.Canaries{{Name: "A", Value: "hunter-two"}}.Refuse("the text", []byte(`{`))
+	err := input.Canaries{{Name: "KEY", Value: "\xff\xfe\xfd\xfc\xfb"}}.Refuse("the text", []byte(`{}`))
+	wantProblem(t, err, api.Invalid, "the declared secret KEY is no UTF-8")
+	err = input.Canaries{{Name: "A", Value: "hunter-two"}}.Refuse("the text", []byte(`{`))
 	if problem.Code(err) != api.Internal {
 		t.Errorf("got %v", err)
 	}

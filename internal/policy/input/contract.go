@@ -20,6 +20,14 @@ type Contract struct {
 	bare bool
 }
 
+// Package is the one that the entry point stands in, without data: assize.v1.
+func (c Contract) Package() string {
+	return strings.TrimSuffix(strings.TrimPrefix(c.EntryPoint, "data."), "."+c.Rule())
+}
+
+// Rule is the name of the rule that gives the decision.
+func (c Contract) Rule() string { return c.EntryPoint[strings.LastIndex(c.EntryPoint, ".")+1:] }
+
 // Assize is the contract of policies that are written for this program.
 func Assize() Contract {
 	return Contract{Name: "assize", InputVersion: "assize.policy.input/v1", EntryPoint: "data.assize.v1.decision", Subject: "stack"}

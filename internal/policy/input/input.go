@@ -38,6 +38,26 @@ type Provenance struct {
 	Secrets Canaries // values that must not be in the input
 }
 
+// Validate reports what [Build] would refuse of a provenance, whatever the plan.
+func (from Provenance) Validate() error {
+	if err := checkSource(from.Kind, from.Source); err != nil {
+		return err
+	}
+	subject := from.Subject
+	if subject.Metadata == nil {
+		subject.Metadata = map[string]string{}
+	}
+	if err := Assize().checkSubject(&subject); err != nil {
+		return err
+	}
+	for _, c := range from.Secrets {
+		if err := c.check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Build makes the input of a plan. Errors name every bound that is exceeded
 // (too_large) or the first rule that does not hold; none quotes a value.
 func Build(c Contract, p *plan.Plan, from Provenance, b Bounds) (*Input, error) {

@@ -27,15 +27,46 @@ var manifest string
 //go:embed capabilities-v0.json
 var manifestV0 string
 
+// The manifest has a name and a digest, and a verdict by the decision contract
+// is bound to both (docs/decision.md, rule 8). The digest is what `sha256sum
+// capabilities.json` prints; to change the manifest is to make a version 2 of it.
+const (
+	capabilitiesName   = "assize-rego-capabilities-v1"
+	capabilitiesDigest = "sha256:422ea05fbcf1211a36bbbc80069a366eb4af583e908a3b29afac644d409a2d51"
+)
+
 // manifestDigest is what `cat capabilities.json capabilities-v0.json | sha256sum` prints.
 func manifestDigest() string {
-	sum := sha256.Sum256([]byte(manifest + manifestV0))
+	return digestOf(manifest + manifestV0)
+}
+
+func digestOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// capabilities returns what the compiler allows. The deprecated built-ins need
-// no compiler of their own: in files in v1 it refuses them by itself.
+// capabilities returns what the compiler allows to conftest's convention. The
+// deprecated built-ins need no compiler of their own: in files in v1 it refuses
+// them by itself.
 func capabilities() (*ast.Capabilities, error) {
+	caps, err := capabilitiesV1()
+	if err != nil {
+		return nil, err
+	}
+	deprecated, err := ast.LoadCapabilitiesJSON(strings.NewReader(manifestV0))
+	if err != nil {
+		return nil, problem.New(api.Internal, "could not judge: reading the manifest of deprecated built-ins: %w", err)
+	}
+	caps.Builtins = append(caps.Builtins, deprecated.Builtins...)
+	return caps, nil
+}
+
+// capabilitiesV1 returns what the compiler allows to a decision: the manifest
+// that the digest names, and nothing else.
+func capabilitiesV1() (*ast.Capabilities, error) {
+	if digestOf(manifest) != capabilitiesDigest {
+		return nil, problem.New(api.Internal, "could not judge: the manifest of built-ins is not %s", capabilitiesName)
+	}
 	caps, err := ast.LoadCapabilitiesJSON(strings.NewReader(manifest))
 	if err != nil {
 		return nil, problem.New(api.Internal, "could not judge: reading the manifest of built-ins: %w", err)
@@ -43,11 +74,6 @@ func capabilities() (*ast.Capabilities, error) {
 	if caps.AllowNet == nil || len(caps.AllowNet) != 0 || len(caps.FutureKeywords) != 0 || !slices.Equal(caps.Features, []string{ast.FeatureRegoV1}) {
 		return nil, problem.New(api.Internal, "could not judge: the manifest of built-ins allows more than it should")
 	}
-	deprecated, err := ast.LoadCapabilitiesJSON(strings.NewReader(manifestV0))
-	if err != nil {
-		return nil, problem.New(api.Internal, "could not judge: reading the manifest of deprecated built-ins: %w", err)
-	}
-	caps.Builtins = append(caps.Builtins, deprecated.Builtins...)
 	caps.AllowNet = []string{} // whatever a later version of OPA makes of the manifest
 	return caps, nil
 }

@@ -10,16 +10,19 @@ import (
 	"github.com/open-policy-agent/opa/v1/bundle"
 
 	"github.com/assize-iac/assize/internal/policy"
+	"github.com/assize-iac/assize/internal/policy/input"
+	"github.com/assize-iac/assize/internal/policy/regoengine/document"
 )
 
 // A compiled is a policy that is ready to judge any plan. Nothing in it depends
 // on one, so what Check accepts is what Judge runs.
 type compiled struct {
+	contract *input.Contract // nil for conftest's convention
 	compiler *ast.Compiler
 	data     map[string]any
-	rules    []rule   // by namespace, then by name
-	query    ast.Body // asks all rules at once
-	keys     keys
+	rules    []rule        // of conftest's convention, by namespace, then by name
+	query    ast.Body      // asks all rules at once, or for the decision; binds answers
+	keys     document.Keys // of conftest's convention
 	notes    []string
 }
 
@@ -37,6 +40,14 @@ func compile(src policy.Source) (*compiled, error) {
 		return nil, err
 	}
 	c := &compiled{}
+	if c.contract, err = agreed(modules, src.Rego); err != nil {
+		return nil, err
+	}
+	if c.contract != nil {
+		if caps, err = capabilitiesV1(); err != nil {
+			return nil, err
+		}
+	}
 	if c.data, err = documents(src.Rego.Data); err != nil {
 		return nil, err
 	}
@@ -46,15 +57,12 @@ func compile(src policy.Source) (*compiled, error) {
 	if c.compiler, err = link(modules, caps, src.Files); err != nil {
 		return nil, err
 	}
-	if c.rules, err = choose(modules, src.Rego); err != nil {
-		return nil, err
+	if c.contract != nil {
+		err = c.demand()
+	} else {
+		err = c.convene(modules, src.Rego)
 	}
-	for _, r := range c.rules {
-		if err := r.canFire(c.compiler.TypeEnv); err != nil {
-			return nil, err
-		}
-	}
-	if c.query, err = c.ask(); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	if err := literalPatterns(c.compiler); err != nil {
@@ -63,10 +71,26 @@ func compile(src policy.Source) (*compiled, error) {
 	if c.notes, err = c.undefinedData(); err != nil {
 		return nil, err
 	}
-	c.keys = reachable(c.compiler, src.Rego.InputShape)
-	c.notes = append(c.notes, leftOut(modules, c.rules)...)
+	if c.contract == nil {
+		c.keys = document.Reachable(c.compiler, src.Rego.InputShape)
+		c.notes = append(c.notes, leftOut(modules, c.rules)...)
+	}
 	c.notes = append(c.notes, strictNotes(modules, caps)...)
 	return c, nil
+}
+
+// convene finds the rules of conftest's convention and how to ask for them.
+func (c *compiled) convene(modules map[string]*ast.Module, opts policy.RegoOptions) (err error) {
+	if c.rules, err = choose(modules, opts); err != nil {
+		return err
+	}
+	for _, r := range c.rules {
+		if err := r.canFire(c.compiler.TypeEnv); err != nil {
+			return err
+		}
+	}
+	c.query, err = c.ask()
+	return err
 }
 
 // parse reads the modules among files by their extension, as conftest does, but

@@ -18,7 +18,7 @@ import (
 func documents(files []policy.File) (map[string]any, error) {
 	root := map[string]any{}
 	for _, f := range files {
-		doc, err := document(f)
+		doc, err := readData(f)
 		if err != nil {
 			return nil, unjudged("data file %s: %v", f.Name, err)
 		}
@@ -39,10 +39,10 @@ func documents(files []policy.File) (map[string]any, error) {
 	return root, nil
 }
 
-// document keeps numbers exact. A file is JSON by its name, as in conftest,
+// readData keeps numbers exact. A file is JSON by its name, as in conftest,
 // else YAML: what is meant as JSON and is none must not be read as the YAML that
 // it may happen to be.
-func document(f policy.File) (doc any, err error) {
+func readData(f policy.File) (doc any, err error) {
 	if path.Ext(f.Name) == ".json" {
 		err = util.UnmarshalJSON(f.Data, &doc)
 	} else {

@@ -1,10 +1,11 @@
-// Package regoengine judges plans by Rego policies in conftest's convention:
-// the deny, violation and warn rules of a package say what is wrong with the
-// plan, which is their input. It talks to OPA alone, inside the process, and
+// Package regoengine judges plans by Rego policies, in one of two ways. In
+// conftest's convention the deny, violation and warn rules of a package say what
+// is wrong with the plan, which is their input. By the decision contract one
+// rule gives a decision on a sanitised input (docs/decision.md). It talks to OPA alone, inside the process, and
 // lets a policy reach nothing but its input and its data: no file, network,
 // clock, randomness or environment (capabilities.json).
 //
-// It finds what conftest finds and passes what conftest passes, except where
+// In the convention it finds what conftest finds and passes what conftest passes, except where
 // conftest passes what it could not judge: there the verdict is errored, and
 // its text begins with "could not judge" (docs/policy.md). It must not know
 // where policies and plans come from, and it does not bound what a policy may
@@ -19,6 +20,7 @@ import (
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/plan"
 	"github.com/assize-iac/assize/internal/policy"
+	"github.com/assize-iac/assize/internal/policy/regoengine/document"
 	"github.com/assize-iac/assize/internal/problem"
 )
 
@@ -58,11 +60,14 @@ func (Engine) Judge(src policy.Source, p *plan.Plan) (v api.Verdict, err error) 
 	if err != nil {
 		return api.Verdict{}, err
 	}
-	input, err := readInput(p.Raw, src.Rego.InputShape, c.keys)
+	if c.contract != nil {
+		return c.decide(src.Run, p), nil
+	}
+	input, err := document.Read(p.Raw, src.Rego.InputShape, c.keys)
 	if err != nil {
 		return api.Verdict{}, err
 	}
-	findings, err := c.evaluate(input)
+	findings, err := c.violations(input)
 	if err != nil {
 		return api.Verdict{}, err
 	}

@@ -17,10 +17,10 @@ import (
 	"github.com/assize-iac/assize/api"
 )
 
-// evaluate asks all rules in one query, so that what they share is evaluated
-// once. There is no deadline: the process around it has one, for OPA does not
-// heed one everywhere (open-policy-agent/opa#8326).
-func (c *compiled) evaluate(input ast.Value) ([]api.Finding, error) {
+// evaluate returns what the query says of the input, or nil where it is
+// undefined. There is no deadline: the process around it has one, for OPA does
+// not heed one everywhere (open-policy-agent/opa#8326).
+func (c *compiled) evaluate(input ast.Value) (any, error) {
 	ctx := context.Background()
 	prepared, err := rego.New(
 		rego.ParsedQuery(c.query),
@@ -38,12 +38,24 @@ func (c *compiled) evaluate(input ast.Value) ([]api.Finding, error) {
 	if err != nil {
 		return nil, failure(err)
 	}
-	// The query is made so that it has exactly one result. If that ever changes,
-	// nothing has been judged.
-	if len(rs) != 1 {
-		return nil, unjudged("the policy is undefined for this plan")
+	switch len(rs) {
+	case 0:
+		return nil, nil
+	case 1:
+		return rs[0].Bindings["answers"], nil
 	}
-	answers, _ := rs[0].Bindings["answers"].([]any)
+	return nil, unjudged("the policy says %d things of this plan, not one", len(rs))
+}
+
+// violations asks all rules in one query, so that what they share is evaluated
+// once. The query is made so that it has exactly one result. If that ever
+// changes, nothing has been judged.
+func (c *compiled) violations(input ast.Value) ([]api.Finding, error) {
+	result, err := c.evaluate(input)
+	if err != nil {
+		return nil, err
+	}
+	answers, _ := result.([]any)
 	if len(answers) != len(c.rules) {
 		return nil, unjudged("the policy is undefined for this plan")
 	}
@@ -137,7 +149,8 @@ func failure(err error) error {
 			WithHint("test the value first, for example with is_string, is_number or json.is_valid")
 	case topdown.ConflictErr:
 		what, _, _ := strings.Cut(e.Message, ":") // the values themselves follow
-		return unjudged("%s (%s)", what, position(e.Location))
+		return unjudged("%s (%s)", what, position(e.Location)).
+			WithHint("let at most one of the bodies hold, or join them with else")
 	}
 	return unjudged("evaluating the policy failed: %s (%s)", e.Code, position(e.Location))
 }

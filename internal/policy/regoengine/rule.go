@@ -62,15 +62,9 @@ func (r rule) exception() string {
 // and passes, which is what a misspelt package looks like.
 func choose(modules map[string]*ast.Module, opts policy.RegoOptions) ([]rule, error) {
 	present, asked := namespaces(modules), opts.Namespaces
-	if len(asked) == 0 {
-		asked = []string{"main"}
-	}
-	chosen := present
-	if !opts.AllNamespaces {
-		var err error
-		if chosen, err = match(present, asked); err != nil {
-			return nil, err
-		}
+	chosen, err := chosen(present, opts)
+	if err != nil {
+		return nil, err
 	}
 	var out []rule
 	for _, ns := range chosen {
@@ -78,7 +72,7 @@ func choose(modules map[string]*ast.Module, opts policy.RegoOptions) ([]rule, er
 		if err != nil {
 			return nil, err
 		}
-		if len(rules) == 0 && !opts.AllNamespaces && slices.Contains(asked, ns) {
+		if len(rules) == 0 && !opts.AllNamespaces && (len(asked) == 0 || slices.Contains(asked, ns)) {
 			return nil, noRules(modules, present, ns)
 		}
 		out = append(out, rules...)
@@ -87,6 +81,17 @@ func choose(modules map[string]*ast.Module, opts policy.RegoOptions) ([]rule, er
 		return nil, noRules(modules, present, "")
 	}
 	return out, nil
+}
+
+// chosen are the packages that opts names: main, if it names none.
+func chosen(present []string, opts policy.RegoOptions) ([]string, error) {
+	switch {
+	case opts.AllNamespaces:
+		return present, nil
+	case len(opts.Namespaces) == 0:
+		return []string{"main"}, nil
+	}
+	return match(present, opts.Namespaces)
 }
 
 // match resolves the namespaces as conftest does: a pattern anywhere makes

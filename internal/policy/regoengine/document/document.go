@@ -1,4 +1,7 @@
-package regoengine
+// Package document turns JSON into the document that Rego sees as its input,
+// once for all rules, and only those parts of it that a policy can reach. It
+// must not know what a policy says of it.
+package document
 
 import (
 	"bytes"
@@ -6,25 +9,30 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
+	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/plan"
+	"github.com/assize-iac/assize/internal/problem"
 )
 
-// keys are the top-level keys of the plan that a policy can reach. Half of a
+// Keys are the top-level keys of the plan that a policy can reach. Half of a
 // big plan is planned_values and prior_state, which few policies look at, and
 // OPA needs some thirteen bytes of memory for each byte of text.
-type keys struct {
+type Keys struct {
 	all   bool
 	names map[string]bool
 }
 
-// reachable collects the keys that the compiled modules refer to by name. Any
+// Everything is every key.
+func Everything() Keys { return Keys{all: true} }
+
+// Reachable collects the keys that the compiled modules refer to by name. Any
 // other use of input (walk(input), input[x], object.get(input, ...)) may reach
 // everything. It must never leave out what a policy can see: a value that is
 // missing is no finding. The compiler has resolved imports and aliases by then,
 // and moved references out of rule heads, so every use of input is a reference
 // that begins with it.
-func reachable(c *ast.Compiler, shape string) keys {
-	k := keys{names: map[string]bool{}}
+func Reachable(c *ast.Compiler, shape string) Keys {
+	k := Keys{names: map[string]bool{}}
 	var visitor *ast.GenericVisitor
 	visitor = ast.NewGenericVisitor(func(x any) bool {
 		switch x := x.(type) {
@@ -50,7 +58,7 @@ func reachable(c *ast.Compiler, shape string) keys {
 
 // add notes one reference below input. Where the plan is wrapped, the first
 // step is the wrapper's name.
-func (k *keys) add(path ast.Ref, shape string) {
+func (k *Keys) add(path ast.Ref, shape string) {
 	if wrapped(shape) && len(path) > 0 {
 		name, ok := path[0].Value.(ast.String)
 		if ok && string(name) != shape {
@@ -74,26 +82,28 @@ func (k *keys) add(path ast.Ref, shape string) {
 	k.names[string(name)] = true
 }
 
-func (k keys) has(name string) bool { return k.all || k.names[name] }
+func (k Keys) has(name string) bool { return k.all || k.names[name] }
 
 func wrapped(shape string) bool { return shape != "" && shape != "root" }
 
-// readInput turns the plan's text into the input, once for all rules: doing it
-// again for each of them took conftest minutes (open-policy-agent/conftest#1347).
-func readInput(raw []byte, shape string, want keys) (ast.Value, error) {
+// Read turns a text that has been found to be in order, a plan's or a policy
+// input's, into the input, once for all rules: doing it again for each of them
+// took conftest minutes (open-policy-agent/conftest#1347). shape is the name that
+// it stands under, "" or root for the root.
+func Read(raw []byte, shape string, want Keys) (ast.Value, error) {
 	switch shape {
 	case "", "root", "plan", "tfplan", "terraform":
 	default:
-		return nil, unjudged("unknown input shape %q", shape).WithHint("shapes are root, plan, tfplan and terraform")
+		return nil, problem.New(api.Invalid, "could not judge: unknown input shape %q", shape).WithHint("shapes are root, plan, tfplan and terraform")
 	}
 	r := reader{json.NewDecoder(bytes.NewReader(raw))}
 	r.dec.UseNumber()
 	if tok, err := r.dec.Token(); err != nil || tok != json.Delim('{') {
-		return nil, unjudged("the plan is no JSON object")
+		return nil, problem.New(api.Invalid, "could not judge: the plan is no JSON object")
 	}
 	input, err := r.object(3, want.has)
 	if err != nil {
-		return nil, unjudged("reading the plan: %w", err)
+		return nil, problem.New(api.Invalid, "could not judge: reading the plan: %w", err)
 	}
 	if wrapped(shape) {
 		input = ast.NewObject(ast.Item(ast.StringTerm(shape), ast.NewTerm(input)))
