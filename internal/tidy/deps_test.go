@@ -50,7 +50,8 @@ var imports = []struct {
 	{"internal/policy/regoengine/opabundle", "api problem policy"},
 	{"internal/policy/regoengine/document", "api problem plan"},
 	{"internal/policy/regoengine", "api problem plan policy policy/decision policy/input policy/regoengine/document policy/regoengine/opabundle"},
-	{"internal/policy/cueengine", "api problem plan policy"},
+	{"internal/policy/cuefile", "api problem policy"},
+	{"internal/policy/cueengine", "api problem plan policy policy/cuefile"},
 	{"internal/policy/confine", "api problem plan policy"},
 
 	// Says the rules in another language; what they mean is in rules.
@@ -117,7 +118,7 @@ func TestPure(t *testing.T) {
 // only packages that may import it.
 var homes = map[string]string{
 	"github.com/open-policy-agent/opa/": "internal/policy/regoengine internal/policy/regoengine/document internal/policy/regoengine/opabundle",
-	"cuelang.org/go/":                   "internal/policy/cueengine",
+	"cuelang.org/go/":                   "internal/policy/cueengine internal/policy/cuefile",
 	"github.com/go-json-experiment/":    "internal/plan/planjson internal/policy/input",
 	"go.yaml.in/yaml/":                  "internal/repo internal/policy/rules internal/policy/regoengine",
 	"github.com/bmatcuk/doublestar/":    "internal/repo",

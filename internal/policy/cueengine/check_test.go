@@ -66,6 +66,9 @@ func TestCheck(t *testing.T) {
 			"error parsing regexp: invalid character class range: `z-a` (policy/p.cue:1:23)"},
 		{"regexp in a guard", `changes: [...{addr: string, if addr =~ #"a\d("# {error("no")}}]`,
 			"error parsing regexp: missing closing ): `a\\d(` (policy/p.cue:1:40)"},
+		{"matchN", `changes: [...{after: matchN(1, [{tags: env: "prod"}])}]`, "matchN also holds of what the plan does not show (policy/p.cue:1:22)"},
+		{"matchIf by another name", "_m: matchIf\nchanges: [...{after: _m({a: 1}, {b: 1}, _)}]", "matchIf also holds of what the plan does not show (policy/p.cue:1:5)"},
+		{"list.MatchN", "import l \"list\"\nchanges: l.MatchN(0, {after: id: \"x\"})", "list.MatchN also holds of what the plan does not show (policy/p.cue:2:10)"},
 		{"no UTF-8", "summary: \"\xff\": 0\n", "it does not compile: illegal UTF-8 encoding (policy/p.cue:1:11)"},
 	}
 	for _, tt := range tests {
@@ -99,6 +102,7 @@ func TestCheckAccepts(t *testing.T) {
 		"presence further down":                  "changes: [...{after: id: _}]\n",
 		"a private constraint over the document": "changes: [...]\n_x: [for c in changes {c.after.x & 1}]\n",
 		"a pattern at the top":                   "[=~\"^x_\"]: string\n",
+		"a field called like a built-in":         "changes: [...{matchN?: 1, after: matchIf: 2}]\n",
 		"a disjunction at the top":               "{summary: destroy: 0} | {summary: create: 0}\n",
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -3,7 +3,9 @@ package cueengine
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"iter"
+	"slices"
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/plan"
+	"github.com/assize-iac/assize/internal/policy/cuefile"
 	"github.com/assize-iac/assize/internal/problem"
 )
 
@@ -24,15 +27,17 @@ const (
 	chunkSize = 250
 )
 
-// A document is one plan in the three forms that judging needs: as the types
-// that name its changes, as plain data, and as CUE syntax.
+// A document is one plan in the forms that judging needs: as the types that
+// name its entries, as text, and as plain data. Of a large one, only what is
+// being judged is there as data and as CUE syntax, which take many times the
+// room of the text.
 type document struct {
 	plan      *plan.Plan
-	changes   []api.Change
-	data      map[string]any
-	syntax    *ast.StructLit
-	list      *ast.ListLit // the value of changes in syntax
-	whole     *part        // made when the first policy needs it
+	doc       api.Document
+	text      []byte
+	changes   [][2]int       // where each change begins and ends in text
+	data      map[string]any // the changes are nil but for those of the current part
+	whole     *part          // made when the first policy needs it
 	wholeUpTo int
 	chunkSize int
 	unknown   bool // some value is known only after apply
@@ -44,30 +49,84 @@ type part struct {
 	value cue.Value
 	from  int // the index of the first change in the whole list
 	count int
+	begin int // in the text of the part: where its changes begin,
+	end   int // and end
+	left  int // how many bytes of changes were left out before them,
+	after int // and after them
 }
 
+// byteOrderMark is a character like any other in a string of JSON; in CUE's
+// text it must be escaped.
+var byteOrderMark = []byte("\ufeff")
+
 func newDocument(p *plan.Plan) (*document, error) {
-	text := p.DocumentJSON(plan.Labels{})
-	d := &document{plan: p, changes: p.Document(plan.Labels{}).Changes, wholeUpTo: wholeUpTo, chunkSize: chunkSize}
-	dec := json.NewDecoder(bytes.NewReader(text))
-	dec.UseNumber()
-	if err := dec.Decode(&d.data); err != nil {
+	d := &document{plan: p, doc: p.Document(plan.Labels{}), wholeUpTo: wholeUpTo, chunkSize: chunkSize}
+	d.text = bytes.ReplaceAll(p.DocumentJSON(plan.Labels{}), byteOrderMark, []byte(`\ufeff`))
+	d.unknown = bytes.Contains(d.text, []byte(`{"$unknown":true}`))
+	if err := d.index(); err != nil {
 		return nil, problem.New(api.Internal, "the plan document is no JSON object: %w", err)
 	}
-	// Extract, not CompileBytes: the latter adds a position of its own, and
-	// encoding the data would turn integers into floats.
-	x, err := cuejson.Extract("plan", text)
-	if err != nil {
-		return nil, problem.New(api.Internal, "the plan document is no CUE: %w", err)
-	}
-	d.syntax, _ = d.closeUnknowns(x).(*ast.StructLit)
-	if field := changesField(d.syntax); field != nil {
-		d.list, _ = field.Value.(*ast.ListLit)
-	}
-	if d.list == nil || len(d.list.Elts) != len(d.changes) {
+	if len(d.changes) != len(d.doc.Changes) {
 		return nil, problem.New(api.Internal, "the plan document has no list of changes")
 	}
 	return d, nil
+}
+
+// index decodes everything but the changes, and finds where these are.
+func (d *document) index() error {
+	dec := json.NewDecoder(bytes.NewReader(d.text))
+	dec.UseNumber()
+	d.data = map[string]any{}
+	if _, err := dec.Token(); err != nil {
+		return err
+	}
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil {
+			return err
+		}
+		if name == "changes" {
+			err = d.indexChanges(dec)
+		} else {
+			var v any
+			err = dec.Decode(&v)
+			d.data[name.(string)] = v
+		}
+		if err != nil {
+			return err
+		}
+	}
+	d.data["changes"] = make([]any, len(d.changes))
+	return nil
+}
+
+func (d *document) indexChanges(dec *json.Decoder) error {
+	if _, err := dec.Token(); err != nil {
+		return err
+	}
+	for dec.More() {
+		var raw json.RawMessage
+		if err := dec.Decode(&raw); err != nil {
+			return err
+		}
+		end := int(dec.InputOffset())
+		d.changes = append(d.changes, [2]int{end - len(raw), end})
+	}
+	_, err := dec.Token()
+	return err
+}
+
+// load decodes some changes, and forgets all others.
+func (d *document) load(from, to int) {
+	list := d.data["changes"].([]any)
+	clear(list)
+	for i := from; i < to; i++ {
+		dec := json.NewDecoder(bytes.NewReader(d.text[d.changes[i][0]:d.changes[i][1]]))
+		dec.UseNumber()
+		if err := dec.Decode(&list[i]); err != nil {
+			panic(err) // it was decoded before
+		}
+	}
 }
 
 // closeUnknowns makes every {"$unknown": true} a closed struct. Open, it would
@@ -75,21 +134,20 @@ func newDocument(p *plan.Plan) (*document, error) {
 // (docs/policy.md, rule 30).
 // __close cannot be captured by an attribute of the plan: labels that begin
 // with an underscore stay quoted and are no identifiers.
-func (d *document) closeUnknowns(x ast.Expr) ast.Expr {
+func closeUnknowns(x ast.Expr) ast.Expr {
 	switch x := x.(type) {
 	case *ast.StructLit:
 		if isUnknown(x) {
-			d.unknown = true
 			return &ast.CallExpr{Fun: ast.NewIdent("__close"), Args: []ast.Expr{x}}
 		}
 		for _, elt := range x.Elts {
 			if f, ok := elt.(*ast.Field); ok {
-				f.Value = d.closeUnknowns(f.Value)
+				f.Value = closeUnknowns(f.Value)
 			}
 		}
 	case *ast.ListLit:
 		for i, elt := range x.Elts {
-			x.Elts[i] = d.closeUnknowns(elt)
+			x.Elts[i] = closeUnknowns(elt)
 		}
 	}
 	return x
@@ -108,114 +166,75 @@ func isUnknown(s *ast.StructLit) bool {
 	return name == "$unknown" && value != nil && value.Kind == token.TRUE
 }
 
-// changesField is the top-level field changes; those of the same name further
-// down are attributes.
-func changesField(s *ast.StructLit) *ast.Field {
-	if s == nil {
-		return nil
-	}
-	for _, elt := range s.Elts {
-		if f, ok := elt.(*ast.Field); ok {
-			if name, _, _ := ast.LabelName(f.Label); name == "changes" {
-				return f
-			}
-		}
-	}
-	return nil
-}
-
 // parts is the whole document as one value; or in chunks, when it is large and
 // r says something about each change alone.
-func (d *document) parts(r rule) iter.Seq[part] {
-	return func(yield func(part) bool) {
-		if len(d.changes) <= d.wholeUpTo || !r.elementwise() {
+func (d *document) parts(r cuefile.Rule) iter.Seq2[part, error] {
+	return func(yield func(part, error) bool) {
+		if len(d.changes) <= d.wholeUpTo || !r.Elementwise() {
 			if d.whole == nil {
-				ctx := cuecontext.New()
-				d.whole = &part{ctx: ctx, value: ctx.BuildExpr(d.syntax), count: len(d.changes)}
+				p, err := d.part(0, len(d.changes))
+				if err != nil {
+					yield(p, err)
+					return
+				}
+				d.whole = &p
 			}
-			yield(*d.whole)
+			d.load(0, len(d.changes))
+			yield(*d.whole, nil)
 			return
 		}
 		for from := 0; from < len(d.changes); from += d.chunkSize {
-			if !yield(d.chunk(from, min(from+d.chunkSize, len(d.changes)))) {
+			to := min(from+d.chunkSize, len(d.changes))
+			d.load(from, to)
+			if !yield(d.part(from, to)) {
 				return
 			}
 		}
 	}
 }
 
-// chunk is the document with only some of its changes. A context of its own
-// lets the memory go; the syntax is shared, so that positions stay those of
-// the whole text.
-func (d *document) chunk(from, to int) part {
-	s := &ast.StructLit{Lbrace: d.syntax.Lbrace, Rbrace: d.syntax.Rbrace}
-	for _, elt := range d.syntax.Elts {
-		if f, ok := elt.(*ast.Field); ok && f.Value == ast.Expr(d.list) {
-			list := *d.list
-			list.Elts = d.list.Elts[from:to]
-			field := *f
-			field.Value = &list
-			elt = &field
-		}
-		s.Elts = append(s.Elts, elt)
+// part is the document with only some of its changes. A context of its own lets
+// the memory go.
+func (d *document) part(from, to int) (part, error) {
+	p := part{ctx: cuecontext.New(), from: from, count: to - from}
+	text := d.text
+	if p.count > 0 {
+		begin, end := d.changes[from][0], d.changes[to-1][1]
+		p.begin = d.changes[0][0]
+		p.end = p.begin + end - begin
+		p.left = begin - p.begin
+		p.after = d.changes[len(d.changes)-1][1] - end
+		text = slices.Concat(d.text[:p.begin], d.text[begin:end], d.text[end+p.after:])
 	}
-	ctx := cuecontext.New()
-	return part{ctx: ctx, value: ctx.BuildExpr(s), from: from, count: to - from}
+	// Extract, not CompileBytes: the latter adds a position of its own, and
+	// encoding the data would turn integers into floats.
+	x, err := cuejson.Extract(documentName, text)
+	if err != nil {
+		return p, problem.New(api.Internal, "the plan document is no CUE: %w", err)
+	}
+	p.value = p.ctx.BuildExpr(closeUnknowns(x))
+	return p, nil
 }
 
-// elementwise reports whether r is nothing but a template for every element of
-// changes, and private helpers that do not look at the list. Only then does
-// judging the list in pieces say the same.
-func (r *rule) elementwise() bool {
-	templates := 0
-	for _, d := range r.file.Decls {
-		switch d := d.(type) {
-		case *ast.Package, *ast.ImportDecl, *ast.CommentGroup, *ast.LetClause:
-		case *ast.Field:
-			if template(d) != nil {
-				templates++
-			} else if !isPrivate(d.Label) {
-				return false
-			}
-		default:
-			return false
-		}
+// documentName is what positions call the document.
+const documentName = "plan"
+
+// offset is that of a position in the whole text of its file.
+func (p part) offset(pos token.Pos) int {
+	n := pos.Offset()
+	switch {
+	case pos.Filename() != documentName || n < p.begin:
+		return n
+	case n < p.end:
+		return n + p.left
 	}
-	return templates > 0 && templates == r.mentions("changes")
+	return n + p.left + p.after
 }
 
-// mentions counts the identifiers called name, labels included. It errs on the
-// side of more: a text that only says "changes" keeps the plan in one piece.
-func (r *rule) mentions(name string) (n int) {
-	ast.Walk(r.file, func(node ast.Node) bool {
-		switch x := node.(type) {
-		case *ast.Ident:
-			if x.Name == name {
-				n++
-			}
-		case *ast.BasicLit:
-			if label, _, _ := ast.LabelName(x); label == name {
-				n++
-			}
-		}
-		return true
-	}, nil)
-	return n
-}
-
-// template is T when f is plainly `changes: [...T]`, else nil. Any other way to
-// write it may say something about the list, such as how long it is.
-func template(f *ast.Field) ast.Expr {
-	if _, isAlias := f.Label.(*ast.Alias); isAlias {
-		return nil // the list can be looked at under another name
+// position is a place as CUE prints it under an error. The document is one line.
+func (p part) position(pos token.Pos) string {
+	if pos.Filename() == documentName && pos.IsValid() {
+		return fmt.Sprintf("%s:1:%d", documentName, p.offset(pos)+1)
 	}
-	name, _, err := ast.LabelName(f.Label)
-	list, ok := f.Value.(*ast.ListLit)
-	if err != nil || name != "changes" || f.Constraint != token.ILLEGAL || f.Alias != nil || !ok || len(list.Elts) != 1 {
-		return nil
-	}
-	if e, ok := list.Elts[0].(*ast.Ellipsis); ok {
-		return e.Type
-	}
-	return nil
+	return cuefile.Position(pos)
 }

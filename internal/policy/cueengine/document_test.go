@@ -14,10 +14,12 @@ import (
 	"cuelang.org/go/cue/errors"
 	cuejson "cuelang.org/go/encoding/json"
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
 
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/plan"
 	"github.com/assize-iac/assize/internal/policy"
+	"github.com/assize-iac/assize/internal/policy/cuefile"
 )
 
 // FuzzDocument: whatever stands in a plan, the document is the same in CUE.
@@ -40,7 +42,7 @@ func FuzzDocument(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := cuecontext.New().BuildExpr(d.syntax).MarshalJSON()
+		got, err := d.onePart().value.MarshalJSON()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,10 +90,10 @@ func TestDetails(t *testing.T) {
 			r := readRule(t, file)
 			want := ""
 			p := d.onePart()
-			if err := p.value.Unify(r.value(p.ctx)).Validate(cue.Concrete(true)); err != nil {
+			if err := p.value.Unify(r.Value(p.ctx)).Validate(cue.Concrete(true)); err != nil {
 				want = errors.Details(err, nil)
 			}
-			if diff := cmp.Diff(want, printed(d.findings(r, d.judge(r)))); diff != "" {
+			if diff := cmp.Diff(want, printed(d.findings(r, mustJudge(t, d, r)))); diff != "" {
 				t.Errorf("%s on %s (-cue +findings):\n%s", file, name, diff)
 			}
 		}
@@ -125,12 +127,12 @@ func TestChunks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRule(t, text)
-			if !r.elementwise() {
+			if !r.Elementwise() {
 				t.Fatal("not elementwise")
 			}
 			whole, chunked := newTestDocument(t, raw), newTestDocument(t, raw)
 			chunked.wholeUpTo, chunked.chunkSize = 10, 8
-			want, got := whole.judge(r), chunked.judge(r)
+			want, got := mustJudge(t, whole, r), mustJudge(t, chunked, r)
 			if diff := cmp.Diff(whole.findings(r, want), chunked.findings(r, got)); diff != "" {
 				t.Errorf("findings (-whole +chunks):\n%s", diff)
 			}
@@ -142,6 +144,66 @@ func TestChunks(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestChunksOfCorpus: every policy of the conformance corpus that may be judged
+// in pieces says the same of its plan, and of a larger one, in pieces of any size.
+func TestChunksOfCorpus(t *testing.T) {
+	t.Parallel()
+	judged := 0
+	for _, path := range glob(t, "../testdata/conformance/*.txtar") {
+		ar, err := txtar.ParseFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files := map[string]string{}
+		for _, f := range ar.Files {
+			files[f.Name] = string(f.Data)
+		}
+		src := policy.Source{Path: "p.cue", Language: api.CUE, Files: []policy.File{{Name: "p.cue", Data: []byte(files["policy.cue"])}}}
+		rules, err := cuefile.Load(src)
+		if err != nil || !rules[0].Elementwise() {
+			continue
+		}
+		for _, raw := range []string{`{"format_version":"1.2","resource_changes":` + files["changes.json"] + "}", manyChanges(9)} {
+			p, err := plan.Decode([]byte(raw))
+			if err != nil {
+				continue // a case with a whole plan, or with none
+			}
+			judged++
+			for size := 1; size <= 4; size += 3 {
+				if diff := cmp.Diff(inChunks(t, p, rules[0], len(p.Changes)), inChunks(t, p, rules[0], size)); diff != "" {
+					t.Errorf("%s in pieces of %d (-whole +chunks):\n%s", path, size, diff)
+				}
+			}
+		}
+	}
+	if judged < 100 {
+		t.Errorf("only %d plans were judged", judged)
+	}
+}
+
+func mustJudge(t *testing.T, d *document, r cuefile.Rule) outcome {
+	t.Helper()
+	o, err := d.judge(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func inChunks(t *testing.T, p *plan.Plan, r cuefile.Rule, size int) []any {
+	t.Helper()
+	d, err := newDocument(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.chunkSize = size
+	if size < len(p.Changes) {
+		d.wholeUpTo = 0
+	}
+	o := mustJudge(t, d, r)
+	return []any{d.findings(r, o), d.notes(r, o), o.matched, o.total}
 }
 
 // manyChanges is a plan whose changes differ in size, so that positions do.
@@ -173,7 +235,7 @@ func TestElementwise(t *testing.T) {
 		"changes?: [...{action: \"create\"}]":                                            false,
 	} {
 		file := newRule(t, text)
-		if got := file.elementwise(); got != want {
+		if got := file.Elementwise(); got != want {
 			t.Errorf("%q: %t, want %t", text, got, want)
 		}
 	}
@@ -218,8 +280,10 @@ func TestPublishedDefinition(t *testing.T) {
 }
 
 func (d *document) onePart() part {
-	for p := range d.parts(rule{}) {
-		return p
+	for p, err := range d.parts(cuefile.Rule{}) {
+		if err == nil {
+			return p
+		}
 	}
 	panic("no part")
 }
@@ -246,7 +310,7 @@ func readDocument(t *testing.T, path string) *document {
 	return newTestDocument(t, string(raw))
 }
 
-func readRule(t *testing.T, path string) rule {
+func readRule(t *testing.T, path string) cuefile.Rule {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -255,9 +319,9 @@ func readRule(t *testing.T, path string) rule {
 	return newRule(t, string(data))
 }
 
-func newRule(t *testing.T, text string) rule {
+func newRule(t *testing.T, text string) cuefile.Rule {
 	t.Helper()
-	rules, err := load(policy.Source{Path: "p.cue", Language: api.CUE, Files: []policy.File{{Name: "p.cue", Data: []byte(text)}}})
+	rules, err := cuefile.Load(policy.Source{Path: "p.cue", Language: api.CUE, Files: []policy.File{{Name: "p.cue", Data: []byte(text)}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/plan"
 	"github.com/assize-iac/assize/internal/policy"
+	"github.com/assize-iac/assize/internal/policy/cuefile"
 )
 
 // Version is that of the CUE evaluator. The same file may be judged
@@ -33,13 +34,13 @@ func (Engine) Evaluator() string { return "cue " + Version }
 // Check refuses a policy that cannot be used, before any plan is made (seed
 // 003, "Refusals of the policy itself").
 func (Engine) Check(src policy.Source) error {
-	_, err := load(src)
+	_, err := cuefile.Load(src)
 	return err
 }
 
 // Judge judges each file of the policy on its own; all of them must hold.
 func (Engine) Judge(src policy.Source, p *plan.Plan) (api.Verdict, error) {
-	rules, err := load(src)
+	rules, err := cuefile.Load(src)
 	if err != nil {
 		return api.Verdict{}, err
 	}
@@ -50,10 +51,17 @@ func (Engine) Judge(src policy.Source, p *plan.Plan) (api.Verdict, error) {
 	v := api.Verdict{}
 	matched := map[int]bool{}
 	for _, r := range rules {
-		o := doc.judge(r)
+		o, err := doc.judge(r)
+		if err != nil {
+			return api.Verdict{}, err
+		}
 		v.Findings = append(v.Findings, doc.findings(r, o)...)
 		v.Notes = append(v.Notes, doc.notes(r, o)...)
-		v.Rules = append(v.Rules, api.RuleCount{Rule: r.name, Matched: len(o.matched)})
+		seen := len(o.matched) + o.others
+		if seen == 0 {
+			seen = min(o.total, 1) // what is violated was looked at
+		}
+		v.Rules = append(v.Rules, api.RuleCount{Rule: r.Name, Matched: seen})
 		for i := range o.matched {
 			matched[i] = true
 		}

@@ -7,13 +7,13 @@ import (
 	"strconv"
 	"strings"
 
-	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/errors"
 	"cuelang.org/go/cue/literal"
 	"cuelang.org/go/cue/token"
 
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/plan"
+	"github.com/assize-iac/assize/internal/policy/cuefile"
 )
 
 const (
@@ -27,83 +27,103 @@ const (
 
 // An outcome is what one file says of the document.
 type outcome struct {
-	violations []violation // in CUE's order; at most maxFindings of each part
+	found      []violation // of the part that is being judged, all of them
+	violations []violation // of the parts before; at most maxFindings of each
 	total      int
-	added      []string // what the policy adds to the document's fixed shape
+	noted      []string // what the policy adds to the document's fixed shape
 	matched    map[int]bool
+	others     int // module calls, checks and the like that the file looks at
 }
 
-// A violation is one error of the evaluator, already written out, because the
-// values it quotes go away with their part.
+// A violation is one error of the evaluator, or one that the evaluator does not
+// see and that has only a message.
 type violation struct {
 	path      []string // as CUE writes labels; indices count in the whole list
 	pos       token.Pos
+	offset    int          // of pos in the whole text of its file
+	err       errors.Error // nil when it is not CUE's own, or written out
 	message   string
 	positions []string
 }
 
+func (o *outcome) add(v violation) { o.found = append(o.found, v) }
+
 // judge unifies r with the document and requires a concrete result
 // (docs/policy.md, rule 28). The document comes first: the order decides which
 // of two values a message names first, and the seed's page has it so.
-func (d *document) judge(r rule) outcome {
+func (d *document) judge(r cuefile.Rule) (outcome, error) {
 	o := outcome{matched: map[int]bool{}}
-	for p := range d.parts(r) {
-		result := p.value.Unify(r.value(p.ctx))
-		if err := result.Validate(cue.Concrete(true)); err != nil {
-			o.addErrors(err, p.from)
-		} else if err := unevaluated(result); err != nil {
-			o.addErrors(err, p.from)
-		} else {
-			// Only a result that holds can be walked; one that does not says
-			// enough already.
-			(&addition{outcome: &o, from: p.from}).find(result, d.data)
+	for p, err := range d.parts(r) {
+		if err != nil {
+			return o, err
 		}
-		r.match(&o, p)
+		policy := r.Value(p.ctx)
+		w := walk{outcome: &o, part: p, rule: &r, alone: policy, leads: map[helperError]bool{}}
+		w.result(p.value.Unify(policy), d.data)
+		o.settle(p)
+		d.match(&r, &o, p)
 	}
-	slices.SortStableFunc(o.violations, func(a, b violation) int {
-		return cmp.Or(comparePos(a.pos, b.pos), slices.Compare(a.path, b.path))
+	sortViolations(o.violations)
+	return o, nil
+}
+
+// settle writes out what was found in a part, as far as it may be shown: the
+// first hundred of the whole plan are among the first hundred of each part. The
+// values that an error quotes go away with their part. What is not about the
+// changes is the same in every part, and was said of the first.
+func (o *outcome) settle(p part) {
+	o.found = slices.DeleteFunc(o.found, func(v violation) bool {
+		_, isChange := changeIndex(v.path)
+		return !isChange && p.from > 0
 	})
-	return o
+	for i := range o.found {
+		o.found[i].offset = p.offset(o.found[i].pos)
+	}
+	sortViolations(o.found)
+	o.found = slices.CompactFunc(o.found, func(a, b violation) bool {
+		return a.pos == b.pos && a.err == b.err && a.message == b.message && slices.Equal(a.path, b.path)
+	})
+	o.total += len(o.found)
+	for _, v := range o.found[:min(len(o.found), maxFindings)] {
+		o.violations = append(o.violations, v.written(p))
+	}
+	o.found = nil
+}
+
+// written is a violation as text.
+func (v violation) written(p part) violation {
+	positions := []token.Pos{v.pos}
+	if v.err != nil {
+		v.message = errors.StringWithConfig(v.err, &errors.Config{OmitPath: true})
+		positions = errors.Positions(v.err)
+	}
+	v.message, v.err = label(v.path)+v.message, nil
+	for _, pos := range positions {
+		if pos.IsValid() {
+			v.positions = append(v.positions, p.position(pos))
+		}
+	}
+	return v
+}
+
+// sortViolations gives them the order in which CUE prints them.
+func sortViolations(all []violation) {
+	slices.SortStableFunc(all, func(a, b violation) int {
+		return cmp.Or(comparePos(a, b), slices.Compare(a.path, b.path))
+	})
 }
 
 // comparePos sorts what has no position first, as CUE does.
-func comparePos(a, b token.Pos) int {
+func comparePos(a, b violation) int {
 	switch {
-	case a == b:
+	case !a.pos.IsValid() && !b.pos.IsValid():
 		return 0
-	case !a.IsValid():
+	case !a.pos.IsValid():
 		return -1
-	case !b.IsValid():
+	case !b.pos.IsValid():
 		return 1
 	}
-	return a.Compare(b)
-}
-
-// addErrors takes the errors of one part, the first ones as text. Sanitize
-// gives them the order in which CUE prints them; the first hundred of the whole
-// plan are among the first hundred of each part.
-func (o *outcome) addErrors(err error, from int) {
-	all := errors.Errors(err)
-	if e, ok := err.(errors.Error); ok {
-		all = errors.Errors(errors.Sanitize(e))
-	}
-	o.total += len(all)
-	for _, e := range all[:min(len(all), maxFindings)] {
-		v := violation{path: shift(e.Path(), from), pos: e.Position()}
-		v.message = label(v.path) + errors.StringWithConfig(e, &errors.Config{OmitPath: true})
-		for _, pos := range errors.Positions(e) {
-			v.positions = append(v.positions, position(pos))
-		}
-		o.violations = append(o.violations, v)
-	}
-}
-
-// violate adds a violation that is not CUE's own.
-func (o *outcome) violate(v violation) {
-	o.total++
-	if o.total <= maxFindings {
-		o.violations = append(o.violations, v)
-	}
+	return cmp.Or(strings.Compare(a.pos.Filename(), b.pos.Filename()), cmp.Compare(a.offset, b.offset))
 }
 
 // shift makes the index of a change that of the whole list.
@@ -117,7 +137,13 @@ func shift(path []string, from int) []string {
 
 // changeIndex is N for a path changes.N and below.
 func changeIndex(path []string) (int, bool) {
-	if len(path) < 2 || path[0] != "changes" {
+	n, ok := listIndex(path)
+	return n, ok && path[0] == "changes"
+}
+
+// listIndex is N for a path NAME.N and below.
+func listIndex(path []string) (int, bool) {
+	if len(path) < 2 {
 		return 0, false
 	}
 	n, err := strconv.Atoi(path[1])
@@ -131,39 +157,52 @@ func label(path []string) string {
 	return strings.Join(path, ".") + ": "
 }
 
-// position is a place as CUE prints it under an error.
-func position(pos token.Pos) string {
-	at := pos.Position()
-	if !at.IsValid() {
-		return at.Filename
-	}
-	return fmt.Sprintf("%s:%d:%d", at.Filename, at.Line, at.Column)
-}
-
 // findings turns violations into findings; every one of them denies.
-func (d *document) findings(r rule, o outcome) []api.Finding {
+func (d *document) findings(r cuefile.Rule, o outcome) []api.Finding {
 	var out []api.Finding
 	for _, v := range o.violations[:min(len(o.violations), maxFindings)] {
-		f := api.Finding{Rule: r.name, Level: api.Deny, Message: d.safe(v.message), Positions: v.positions}
+		f := api.Finding{Rule: r.Name, Level: api.Deny, Message: d.safe(v.message), Positions: v.positions}
 		if d.marked(v.path) {
 			f.Message = d.safe(label(v.path) + "conflicts with the policy (the value is sensitive)")
 		}
 		f.Path = d.attribute(v.path)
-		if c := d.change(v.path); c != nil {
-			f.Address, f.Deposed, f.Path = c.Addr, c.Deposed, d.attribute(v.path[2:])
+		if e, ok := d.entry(v.path); ok {
+			f.Address, f.Deposed, f.Action, f.Path = e.address, e.deposed, e.action, d.attribute(v.path[2:])
 		}
 		out = append(out, f)
 	}
 	if more := o.total - len(out); more > 0 {
-		out = append(out, api.Finding{Rule: r.name, Level: api.Deny, Message: fmt.Sprintf("and %d more violations of %s", more, r.path)})
+		out = append(out, api.Finding{Rule: r.Name, Level: api.Deny, Message: fmt.Sprintf("and %d more violations of %s", more, r.Path)})
 	}
 	return out
 }
 
+// An entry is what a finding is about: a change, or what has an address
+// besides. Without an action, policy.Judge looks for that of a change.
+type entry struct{ address, deposed, action string }
+
+// entry is the one that a path leads into.
+func (d *document) entry(path []string) (entry, bool) {
+	n, ok := listIndex(path)
+	switch {
+	case !ok:
+	case path[0] == "changes" && n < len(d.doc.Changes):
+		return entry{address: d.doc.Changes[n].Addr, deposed: d.doc.Changes[n].Deposed}, true
+	case path[0] == "deferred" && n < len(d.doc.Deferred):
+		c := d.doc.Deferred[n]
+		return entry{c.Addr, c.Deposed, c.Action}, true
+	case path[0] == "modules" && n < len(d.doc.Modules): // judged by their calls (docs/policy.md, rule 14)
+		return entry{address: d.doc.Modules[n].Addr, action: "config"}, true
+	case path[0] == "checks" && n < len(d.doc.Checks):
+		return entry{address: d.doc.Checks[n].Addr}, true
+	}
+	return entry{}, false
+}
+
 // change is the one that a path leads into, or nil.
 func (d *document) change(path []string) *api.Change {
-	if n, ok := changeIndex(path); ok && n < len(d.changes) {
-		return &d.changes[n]
+	if n, ok := changeIndex(path); ok && n < len(d.doc.Changes) {
+		return &d.doc.Changes[n]
 	}
 	return nil
 }

@@ -3,10 +3,9 @@ package cueengine
 import (
 	"fmt"
 	"slices"
-	"strings"
+	"strconv"
 
-	"cuelang.org/go/cue/ast"
-	"cuelang.org/go/cue/token"
+	"github.com/assize-iac/assize/internal/policy/cuefile"
 )
 
 // maxNotes bounds what one file can make us say about itself.
@@ -14,16 +13,19 @@ const maxNotes = 20
 
 // notes are what the author should know besides the verdict: each is about a
 // way in which a policy holds, or fails, for no good reason.
-func (d *document) notes(r rule, o outcome) []string {
+func (d *document) notes(r cuefile.Rule, o outcome) []string {
 	var out []string
-	for _, path := range o.added {
-		out = append(out, fmt.Sprintf("%s adds %s, which the plan document does not have: it forbids nothing", r.self, path))
+	for _, path := range o.noted {
+		out = append(out, fmt.Sprintf("%s adds %s, which the plan document does not have: it forbids nothing", r.Self, path))
 	}
 	if idiom := d.guardIdiom(o); idiom != "" {
 		out = append(out, idiom)
 	}
+	if o.total == 0 {
+		out = append(out, r.LooseFields()...)
+	}
 	if o.total == 0 && d.unknown {
-		out = append(out, r.blindGuards()...)
+		out = append(out, d.blind(r)...)
 	}
 	slices.Sort(out)
 	out = slices.Compact(out)
@@ -32,6 +34,52 @@ func (d *document) notes(r rule, o outcome) []string {
 		out[i] = d.safe(out[i])
 	}
 	return out
+}
+
+// blind says where r overlooks values of this plan that are not known.
+func (d *document) blind(r cuefile.Rule) (out []string) {
+	for _, b := range r.Blinds() {
+		for i := range d.doc.Changes {
+			side := d.doc.Changes[i].After
+			if b.Path[0] == "before" {
+				side = d.doc.Changes[i].Before
+			}
+			if meetsUnknown(side, b.Path[1:], b.Below) {
+				out = append(out, fmt.Sprintf("%s: %s does not see a value that is known only after apply, and this plan has some: "+
+					"write the allowed set as a constraint", cuefile.Position(b.Pos), b.What))
+				break
+			}
+		}
+	}
+	return out
+}
+
+// meetsUnknown reports whether a path meets an unknown value, at its end or on
+// the way; or below its end.
+func meetsUnknown(v any, path []string, below bool) bool {
+	if m, ok := v.(map[string]any); ok && isMarker(m) {
+		return true
+	}
+	if len(path) == 0 && !below {
+		return false
+	}
+	isAny := len(path) == 0 || path[0] == cuefile.Any
+	rest := path[min(1, len(path)):]
+	switch v := v.(type) {
+	case map[string]any:
+		for k, e := range v {
+			if (isAny || k == path[0]) && meetsUnknown(e, rest, below) {
+				return true
+			}
+		}
+	case []any:
+		for i, e := range v {
+			if (isAny || strconv.Itoa(i) == path[0]) && meetsUnknown(e, rest, below) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // guardIdiom explains the violations of changes that have no after: a no-op
@@ -46,66 +94,4 @@ func (d *document) guardIdiom(o outcome) string {
 			`if type == %q && (action == "create" || action == "update" || action == "replace") {...}`, c.Addr, c.Action, c.Type)
 	}
 	return ""
-}
-
-// blindGuards finds guards that compare an attribute with == to raise an
-// error. An unknown value equals nothing, so such a guard lets it pass
-// (docs/policy.md, rule 32).
-func (r *rule) blindGuards() []string {
-	var out []string
-	ast.Walk(r.file, func(n ast.Node) bool {
-		c, ok := n.(*ast.Comprehension)
-		if !ok || !callsError(c.Value) {
-			return true
-		}
-		for _, clause := range c.Clauses {
-			if guard, ok := clause.(*ast.IfClause); ok && comparesAttribute(guard.Condition) {
-				out = append(out, fmt.Sprintf("%s: an == guard does not see a value that is known only after apply, and this plan has some: "+
-					"write the allowed set as a constraint", position(guard.If)))
-			}
-		}
-		return true
-	}, nil)
-	return out
-}
-
-// callsError reports whether error(...) is called anywhere in x.
-func callsError(x ast.Expr) (found bool) {
-	ast.Walk(x, func(n ast.Node) bool {
-		call, ok := n.(*ast.CallExpr)
-		if !ok {
-			return true
-		}
-		if fn, ok := call.Fun.(*ast.Ident); ok && strings.TrimPrefix(fn.Name, "__") == "error" {
-			found = true
-		}
-		return true
-	}, nil)
-	return found
-}
-
-// comparesAttribute reports whether x holds an == with an attribute on either
-// side. != is not meant: an unknown value differs from everything, so a guard
-// with it raises its error.
-func comparesAttribute(x ast.Expr) (found bool) {
-	ast.Walk(x, func(n ast.Node) bool {
-		if b, ok := n.(*ast.BinaryExpr); ok && b.Op == token.EQL && (isAttribute(b.X) || isAttribute(b.Y)) {
-			found = true
-		}
-		return true
-	}, nil)
-	return found
-}
-
-// isAttribute reports whether x begins at after or before.
-func isAttribute(x ast.Expr) bool {
-	switch x := x.(type) {
-	case *ast.SelectorExpr:
-		return isAttribute(x.X)
-	case *ast.IndexExpr:
-		return isAttribute(x.X)
-	case *ast.Ident:
-		return x.Name == "after" || x.Name == "before"
-	}
-	return false
 }

@@ -43,12 +43,13 @@ func (d *document) marked(path []string) bool {
 }
 
 func (d *document) lookup(path []string) []plan.Found {
-	if n, ok := changeIndex(path); ok && n < len(d.plan.Changes) && len(path) > 2 {
-		switch path[2] {
+	lists := map[string][]plan.Change{"changes": d.plan.Changes, "deferred": d.plan.Deferred}
+	if n, ok := listIndex(path); ok && n < len(lists[path[0]]) && len(path) > 2 {
+		switch c := &lists[path[0]][n]; path[2] {
 		case "after":
-			return d.plan.Lookup(&d.plan.Changes[n], steps(path[3:]))
+			return d.plan.Lookup(c, steps(path[3:]))
 		case "before":
-			return d.plan.LookupBefore(&d.plan.Changes[n], steps(path[3:]))
+			return d.plan.LookupBefore(c, steps(path[3:]))
 		}
 	}
 	if len(path) < 2 || path[0] != "outputs" {

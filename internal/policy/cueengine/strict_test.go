@@ -84,7 +84,77 @@ func TestStrict(t *testing.T) {
 			"note: policy/p.cue:3:2: an == guard does not see a value that is known only after apply, and this plan has some: write the allowed set as a constraint"}},
 		{"a != guard is not", "create", `changes: [{after: id: _, if after.id != "good" {error("no")}}, ...]`, []string{"bare||changes.0: no"}},
 		{"a guard over an absent value", "delete", `changes: [{after: id: _, if after.id == "x" {error("no")}}, ...]`, []string{
-			"bare||changes.0: non-concrete value _ in operand to =="}},
+			"bare|after.id|changes.0.after.id: incomplete value _",
+			"bare||changes.0: non-concrete value _ in operand to ==",
+			`note: bare has no after, because its action is no-op: guard attribute rules with type: string, action: string, ` +
+				`if type == "random_pet" && (action == "create" || action == "update" || action == "replace") {...}`}},
+
+		// What stands for an unknown value is a struct, of which CUE shows nothing to the contrary.
+		{"an optional field", "create", `changes: [{after: id: size?: <5}, ...]`, []string{
+			"bare|after.id.size|changes.0.after.id.size: the value is known only after apply, and the policy says what size? may be"}},
+		{"a field that must not be there", "create", `changes: [{after: id: size?: _|_}, ...]`, []string{
+			"bare|after.id.size|changes.0.after.id.size: the value is known only after apply, and the policy says what size? may be"}},
+		{"an optional field of anything", "create", `changes: [...{after: id: size?: _}]`, nil},
+		{"a pattern", "create", `changes: [{after: id: [=~"^env$"]: "prod"}, ...]`, []string{
+			`bare|after.id|changes.0.after.id: the value is known only after apply, and the policy says what [=~"^env$"] may be`}},
+		{"a pattern that the mark satisfies", "create", `changes: [{after: id: [string]: bool}, ...]`, []string{
+			"bare|after.id|changes.0.after.id: the value is known only after apply, and the policy says what [string] may be"}},
+		{"a pattern of anything", "create", `changes: [...{after: id: [string]: _}]`, nil},
+		{"a pattern of names", "create", "#T: [!~\"^x\"]: _\nchanges: [{after: id: #T}, ...]", []string{
+			`bare|after.id|changes.0.after.id: the value is known only after apply, and the policy says what [!~"^x"] may be`}},
+		{"an open struct", "create", `changes: [...{after: id: {...}}]`, nil},
+		{"an alternative with a pattern", "create", `changes: [{after: id: null | {[=~"^env$"]: "prod"}}, ...]`, []string{
+			`bare|after.id|changes.0.after.id: the value is known only after apply, and the policy says what [=~"^env$"] may be`}},
+		{"the mark as an alternative", "create", `changes: [...{after: id: *{$unknown: true} | {size?: <5}}]`, nil},
+		{"an open definition", "create", "#T: {size?: <5, ...}\nchanges: [{after: id: #T}, ...]", []string{
+			"bare|after.id.size|changes.0.after.id.size: the value is known only after apply, and the policy says what size? may be"}},
+		{"a hidden copy", "create", `changes: [{after: {...}, _id: after.id & {size?: <5}}, ...]`, []string{
+			"bare|_id.size|changes.0._id.size: the value is known only after apply, and the policy says what size? may be"}},
+		{"a count of fields", "create", "import \"struct\"\nchanges: [{after: id: struct.MaxFields(3)}, ...]", []string{
+			"bare|after.id|changes.0.after.id: the value is known only after apply, and the policy counts its fields"}},
+		{"a count of fields beside others", "create", "import \"struct\"\nlet Few = struct.MinFields(1)\nchanges: [{after: id: null | {Few, ...}}, ...]", []string{
+			"bare|after.id|changes.0.after.id: the value is known only after apply, and the policy counts its fields"}},
+		{"len", "create", `changes: [...{type: string, if type == "random_pet" {after: id: _, _n: len(after.id) & <=3}}]`, []string{
+			"note: policy/p.cue:1:72: len does not see a value that is known only after apply, and this plan has some: write the allowed set as a constraint"}},
+		{"a guard with a function", "create", "import \"list\"\nchanges: [...{after: id: _, if list.Contains([\"x\"], after.id) {error(\"no\")}}]", []string{
+			"note: policy/p.cue:2:32: a guard with list.Contains does not see a value that is known only after apply, and this plan has some: write the allowed set as a constraint"}},
+		{"a guard over a known value", "create", `changes: [...{after: {...}, if after.length == 7 {error("no")}}]`, nil},
+		{"a guard that asks for a value", "create", `changes: [...{after: {...}, if (after.id & "x") != _|_ {error("no")}}]`, []string{
+			"note: policy/p.cue:1:29: a guard with != _|_ does not see a value that is known only after apply, and this plan has some: write the allowed set as a constraint"}},
+		{"a guard that asks for a kind", "create", `changes: [...{after: {...}, if (after.id & string) != _|_ if after.id == "x" {error("no")}}]`, nil},
+		{"a guard over a constraint", "create", `changes: [...{after: {...}, if after.id == "x" {after: length: 0}}]`, []string{
+			"note: policy/p.cue:1:29: an == guard does not see a value that is known only after apply, and this plan has some: write the allowed set as a constraint"}},
+		{"a loop", "create", `changes: [...{after: {...}, _keys: [for k, v in after.id {k & !="x"}]}]`, []string{
+			"note: policy/p.cue:1:37: a loop does not see a value that is known only after apply, and this plan has some: write the allowed set as a constraint"}},
+		{"a text of everything", "create", "import \"encoding/json\"\nchanges: [...{after: _, _all: json.Marshal(after) & !~\"bad\"}]", []string{
+			"note: policy/p.cue:2:31: encoding/json.Marshal does not see a value that is known only after apply, and this plan has some: write the allowed set as a constraint"}},
+		{"a guard in a loop", "create", "changes: _\nfor c in changes if c.after.id == \"x\" {error(\"no\")}", []string{
+			"note: policy/p.cue:2:18: an == guard does not see a value that is known only after apply, and this plan has some: write the allowed set as a constraint"}},
+		{"a guard over what is missing sees it", "create", `changes: [{after: id: _, if after.id.x == _|_ {error("no")}}, ...]`, []string{"bare||changes.0: no"}},
+
+		// A conflict hides nothing.
+		{"two attributes", "create", `changes: [{after: {length: 5, nothere: "x", also: =~"y"}}, ...]`, []string{
+			"bare|after.also|changes.0.after.also: incomplete value =~\"y\"",
+			"bare|after.length|changes.0.after.length: conflicting values 5 and 2",
+			`bare|after.nothere|changes.0.after.nothere: the plan does not have this value; the policy requires "x"`}},
+		{"the list and its elements", "create", `changes: [{after: nothere: "x"}]`, []string{
+			"|changes|changes: incompatible list lengths (1 and 3)",
+			`bare|after.nothere|changes.0.after.nothere: the plan does not have this value; the policy requires "x"`}},
+		{"an error of the whole plan", "create", "changes: [{after: nothere: \"x\"}, ...]\nif len(changes) > 2 {error(\"many\")}", []string{
+			`bare|after.nothere|changes.0.after.nothere: the plan does not have this value; the policy requires "x"`,
+			"||many"}},
+
+		// Optional slips.
+		{"an optional typo is noted", "delete", `summary: destory?: 0`, []string{
+			"note: the policy adds summary.destory, which the plan document does not have: it forbids nothing"}},
+		{"an optional typo in a change is noted once", "delete", `changes: [...{acton?: "create"}]`, []string{
+			"note: the policy adds changes.N.acton, which the plan document does not have: it forbids nothing"}},
+		{"an optional field that may be there", "delete", `deferred?: [...{action?: "read"}]`, []string{"note: rule p looked at nothing in this plan"}},
+
+		// JSON in strings.
+		{"a plain field of JSON", "create", "import \"encoding/json\"\nchanges: [...{addr: string, _j: json.Marshal({a: addr}) & json.Validate({b: \"x\"})}]", []string{
+			"note: policy/p.cue:2:74: a constraint on JSON or YAML also holds of a text without this field: write name!: where it must be there, and name?: where not"}},
+		{"a required field of JSON", "create", "import \"encoding/json\"\n#P: {a!: string}\nchanges: [...{addr: string, _j: json.Marshal({a: addr}) & json.Validate(#P)}]", nil},
 
 		// Actions without an after.
 		{"no-ops and deletes lack an after", "delete", fmt.Sprintf(guarded, `after: keepers: owner: =~"^team-"`), []string{

@@ -1,4 +1,4 @@
-package cueengine
+package cuefile
 
 import (
 	"reflect"
@@ -13,7 +13,7 @@ import (
 
 // checkPackage refuses a file of a specification, which would be part of what
 // it judges (docs/policy.md, rule 31).
-func (r *rule) checkPackage() *problem.Error {
+func (r *Rule) checkPackage() *problem.Error {
 	if r.file.PackageName() != "estate" {
 		return nil
 	}
@@ -23,7 +23,7 @@ func (r *rule) checkPackage() *problem.Error {
 
 // checkContent refuses a file that asks nothing of any plan (docs/policy.md,
 // rules 2 and 31). What the text does not plainly show to be idle is a rule.
-func (r *rule) checkContent() *problem.Error {
+func (r *Rule) checkContent() *problem.Error {
 	if r.judge(r.file.Decls) {
 		return nil
 	}
@@ -34,7 +34,7 @@ func (r *rule) checkContent() *problem.Error {
 
 // judge reports whether one of these declarations, which stand at the top of
 // the document, can be violated.
-func (r *rule) judge(decls []ast.Decl) bool {
+func (r *Rule) judge(decls []ast.Decl) bool {
 	for _, d := range decls {
 		switch d := d.(type) {
 		case *ast.Field:
@@ -64,7 +64,7 @@ func (r *rule) judge(decls []ast.Decl) bool {
 
 // embeds is judge for an expression at the top. A disjunction with an idle side
 // always holds.
-func (r *rule) embeds(x ast.Expr) bool {
+func (r *Rule) embeds(x ast.Expr) bool {
 	switch x := x.(type) {
 	case *ast.StructLit:
 		return r.judge(x.Elts)
@@ -83,17 +83,17 @@ func (r *rule) embeds(x ast.Expr) bool {
 
 // needs reports whether a field that takes any value still matters: a private
 // constraint looks at it, or the document may lack it, so that it must be there.
-func (r *rule) needs(f *ast.Field) bool {
+func (r *Rule) needs(f *ast.Field) bool {
 	name, _, err := ast.LabelName(f.Label)
 	if err != nil {
 		return false
 	}
-	known, _ := jsonField(reflect.TypeFor[api.Document](), name)
+	known, _ := Field(reflect.TypeFor[api.Document](), name)
 	return r.mentions(name) > r.labels(name) || strings.HasSuffix(known.Tag.Get("json"), ",omitempty")
 }
 
 // labels counts the fields called name, which mention it and look at nothing.
-func (r *rule) labels(name string) (n int) {
+func (r *Rule) labels(name string) (n int) {
 	ast.Walk(r.file, func(node ast.Node) bool {
 		if f, ok := node.(*ast.Field); ok {
 			if label, _, err := ast.LabelName(f.Label); err == nil && label == name {

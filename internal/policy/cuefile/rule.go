@@ -1,6 +1,10 @@
-package cueengine
+// Package cuefile reads the text of CUE policies: whether one can be used at
+// all, and what its text says before any plan is there (docs/policy.md, rules
+// 31 and 32). It evaluates nothing; package cueengine does.
+package cuefile
 
 import (
+	"fmt"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -21,29 +25,31 @@ import (
 	"github.com/assize-iac/assize/internal/problem"
 )
 
-// A rule is one file of a policy. It is judged on its own.
-type rule struct {
-	name string // what findings call it: the file's name without .cue
-	path string // what positions call it: as the user named it
-	self string // what notes call it: several files cannot all be "the policy"
+// A Rule is one file of a policy. It is judged on its own.
+type Rule struct {
+	Name string // what findings call it: the file's name without .cue
+	Path string // what positions call it: as the user named it
+	Self string // what notes call it: several files cannot all be "the policy"
 	data []byte
 	file *ast.File // for questions about the text; evaluation compiles data anew
+
+	sources map[ast.Node]ast.Node // what identifiers refer to, and where that comes from
 }
 
-// load reads every file of a policy, or says why one cannot be used. Judging
+// Load reads every file of a policy, or says why one cannot be used. Judging
 // begins with it as well: a caller that forgot to check must not get a pass
 // out of a file that holds nothing.
-func load(src policy.Source) ([]rule, error) {
+func Load(src policy.Source) ([]Rule, error) {
 	if len(src.Files) == 0 {
 		return nil, problem.New(api.Invalid, "policy %s has no .cue file", src.Path).
 			WithHint("name a .cue file, or a directory that holds some")
 	}
-	var rules []rule
+	var rules []Rule
 	for _, f := range src.Files {
-		r := rule{name: strings.TrimSuffix(filepath.ToSlash(f.Name), ".cue"), path: rulePath(src, f), data: f.Data}
-		r.self = r.path
+		r := Rule{Name: strings.TrimSuffix(filepath.ToSlash(f.Name), ".cue"), Path: rulePath(src, f), data: f.Data}
+		r.Self = r.Path
 		if len(src.Files) == 1 {
-			r.name, r.self = path.Base(r.name), "the policy"
+			r.Name, r.Self = path.Base(r.Name), "the policy"
 		}
 		if err := r.check(); err != nil {
 			return nil, err
@@ -66,12 +72,12 @@ func rulePath(src policy.Source, f policy.File) string {
 
 // check parses and compiles r. Whatever would let a file hold without judging
 // anything, or depend on more than its own bytes, is refused here.
-func (r *rule) check() error {
+func (r *Rule) check() error {
 	// An empty file unifies with every plan (docs/policy.md, rules 2 and 31).
 	if len(strings.TrimSpace(string(r.data))) == 0 {
 		return r.unusable(token.NoPos, "the file is empty").WithHint("an empty file is satisfied by every plan; write a rule, or leave the policy out")
 	}
-	file, err := parser.ParseFile(r.path, r.data, parser.ParseComments)
+	file, err := parser.ParseFile(r.Path, r.data, parser.ParseComments)
 	if err != nil {
 		return r.broken(err)
 	}
@@ -81,13 +87,20 @@ func (r *rule) check() error {
 			return err
 		}
 	}
-	return r.compile()
+	if err := r.compile(); err != nil {
+		return err
+	}
+	r.sources = origins(r.file) // only now do identifiers know what they refer to
+	if err := r.checkMatchers(); err != nil {
+		return err
+	}
+	return nil
 }
 
 // checkImports allows the CUE standard library without its tool packages,
 // which describe commands, files and requests and say nothing about a plan
 // (docs/policy.md, rule 31).
-func (r *rule) checkImports() *problem.Error {
+func (r *Rule) checkImports() *problem.Error {
 	for spec := range r.file.ImportSpecs() {
 		name, err := literal.Unquote(spec.Path.Value)
 		first, _, _ := strings.Cut(name, "/")
@@ -102,7 +115,7 @@ func (r *rule) checkImports() *problem.Error {
 // checkAttributes refuses those that would make the verdict depend on more
 // than the file (embed, extern), on another language (experiment), or that say
 // the file is conditional, which it is not.
-func (r *rule) checkAttributes() (bad *problem.Error) {
+func (r *Rule) checkAttributes() (bad *problem.Error) {
 	ast.Walk(r.file, func(n ast.Node) bool {
 		if a, ok := n.(*ast.Attribute); ok && bad == nil {
 			name, _, _ := strings.Cut(strings.TrimPrefix(a.Text, "@"), "(")
@@ -118,7 +131,7 @@ func (r *rule) checkAttributes() (bad *problem.Error) {
 
 // checkRegexps compiles every literal one: CUE looks at it only when a value
 // meets it, and that may be months later.
-func (r *rule) checkRegexps() (bad *problem.Error) {
+func (r *Rule) checkRegexps() (bad *problem.Error) {
 	check := func(op token.Token, x ast.Expr) {
 		lit, ok := x.(*ast.BasicLit)
 		if !ok || (op != token.MAT && op != token.NMAT) || bad != nil {
@@ -146,8 +159,8 @@ func (r *rule) checkRegexps() (bad *problem.Error) {
 
 // compile reports what only the compiler sees, such as a reference to nothing.
 // It evaluates nothing: alone, without a plan, a sound policy may be in error.
-func (r *rule) compile() error {
-	instance := build.NewContext().NewInstance(r.path, nil)
+func (r *Rule) compile() error {
+	instance := build.NewContext().NewInstance(r.Path, nil)
 	if err := instance.AddSyntax(r.file); err != nil {
 		return r.broken(err)
 	}
@@ -158,14 +171,14 @@ func (r *rule) compile() error {
 	return nil
 }
 
-// value is the policy as a value of ctx.
-func (r *rule) value(ctx *cue.Context) cue.Value {
-	return ctx.CompileBytes(r.data, cue.Filename(r.path))
+// Value is the policy as a value of ctx.
+func (r *Rule) Value(ctx *cue.Context) cue.Value {
+	return ctx.CompileBytes(r.data, cue.Filename(r.Path))
 }
 
 // broken says what a parser or compiler said first: what follows is mostly
 // said of the same slip. Before a plan is there, no text of CUE's can quote one.
-func (r *rule) broken(err error) *problem.Error {
+func (r *Rule) broken(err error) *problem.Error {
 	first := errors.Errors(err)[0]
 	pos := token.NoPos
 	if all := errors.Positions(first); len(all) > 0 {
@@ -180,11 +193,20 @@ func (r *rule) broken(err error) *problem.Error {
 }
 
 // unusable names the policy as the fault, and the place in it.
-func (r *rule) unusable(pos token.Pos, format string, args ...any) *problem.Error {
+func (r *Rule) unusable(pos token.Pos, format string, args ...any) *problem.Error {
 	bad := problem.New(api.Invalid, format, args...)
-	bad.Message = "policy " + r.path + " cannot be used: " + bad.Message
+	bad.Message = "policy " + r.Path + " cannot be used: " + bad.Message
 	if pos.IsValid() {
-		bad.Message += " (" + position(pos) + ")"
+		bad.Message += " (" + Position(pos) + ")"
 	}
 	return bad
+}
+
+// Position is a place as CUE prints it under an error.
+func Position(pos token.Pos) string {
+	at := pos.Position()
+	if !at.IsValid() {
+		return at.Filename
+	}
+	return fmt.Sprintf("%s:%d:%d", at.Filename, at.Line, at.Column)
 }
