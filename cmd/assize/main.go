@@ -11,7 +11,7 @@ import (
 	"github.com/assize-iac/assize/internal/policy"
 	"github.com/assize-iac/assize/internal/policy/confine"
 	"github.com/assize-iac/assize/internal/policy/cueengine"
-	"github.com/assize-iac/assize/internal/policy/regoengine"
+	"github.com/assize-iac/assize/internal/policy/regotest"
 	"github.com/assize-iac/assize/internal/policy/rules"
 )
 
@@ -43,5 +43,5 @@ func engines() []policy.Engine {
 
 // confined lists the engines that run in a child process.
 func confined() []policy.Engine {
-	return []policy.Engine{regoengine.New(), cueengine.New()}
+	return []policy.Engine{regotest.New(), cueengine.New()}
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/policy"
 	"github.com/assize-iac/assize/internal/policy/bundle"
+	"github.com/assize-iac/assize/internal/policy/suite"
 	"github.com/assize-iac/assize/internal/problem"
 	"github.com/assize-iac/assize/internal/repo"
 	"github.com/assize-iac/assize/internal/report"
@@ -18,8 +20,8 @@ import (
 const buildHelp = `Check a policy and write it as one file, a bundle that never changes.
 
 DIR or FILE is a policy in one of the three languages. It is checked by its
-engine first; a policy that could not judge any plan is not built. The same
-policy gives the same bytes on every machine. For Rego, the bundle is one that
+engine first, and its tests run, if it has any; a policy that could not judge any
+plan is not built, nor one whose tests do not pass. The same policy gives the same bytes on every machine. For Rego, the bundle is one that
 opa reads, and it remembers how the policy is judged (docs/bundle.md).
 
   assize policy build policy/ -o policy.tar.gz
@@ -63,7 +65,7 @@ func runBuild(g *Globals, o buildOptions, path string) error {
 	if src, err = policy.Checked(g.Engines, src); err != nil {
 		return err
 	}
-	if err := tested(g, src); err != nil {
+	if err := tested(g, o.policies, src); err != nil {
 		return err
 	}
 	data, err := bundle.Build(src)
@@ -96,9 +98,34 @@ func readForBundle(f policyFlags, path string) (policy.Source, error) {
 	return src.WithRego(opts)
 }
 
-// tested runs the tests that lie beside the policy; one that fails is the
-// error. There is no runner of tests yet, so nothing runs.
-func tested(*Globals, policy.Source) error { return nil }
+// tested runs what tests the policy: the plans that lie beside it, and the tests
+// in Rego that are in it. A policy that has none is built, and said to have
+// none; one of which a single test does not pass is not (docs/bundle.md, rule 1).
+func tested(g *Globals, f policyFlags, src policy.Source) error {
+	if repo.IsBundle(src.Path) {
+		return nil
+	}
+	rego, err := f.regoOptions(".")
+	if err != nil {
+		return err
+	}
+	t := g.testPolicy(testOptions{policies: f, dir: "."}, src.Path, rego)
+	switch {
+	case t.Error != "":
+		return problem.New(api.Invalid, "the tests of %s could not be run: %s", src.Path, t.Error).WithHint("%s", t.Hint)
+	case t.Digest != src.Digest():
+		return problem.New(api.Conflict, "%s changed while it was tested", src.Path).WithHint("build it again")
+	case len(t.Plans)+len(t.Tests) == 0:
+		fmt.Fprintf(g.Err, "note: %s has no tests; see `assize policy test --help`\n", src.Path)
+		return nil
+	}
+	t.Untested = nil // a gap in the tests is for `policy test` to report
+	if suite.Outcome(t) != api.Passed {
+		return problem.New(api.Invalid, "the tests of %s do not pass; nothing was built", src.Path).
+			WithHint("assize policy test%s", quoteAll(src.Path))
+	}
+	return nil
+}
 
 // bundleName is where the bundle goes. Another ending would not be recognised
 // when the file is named as a policy.

@@ -56,11 +56,7 @@ func newPolicyCheckCmd(g *Globals) *cobra.Command {
 			return runCheck(cmd.Context(), g, o, args)
 		},
 	}
-	// What cannot be understood cannot be judged either: 2, not 1, which would
-	// say that a policy had spoken.
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
-		return &Exit{Code: ExitUnknown, Err: problem.New(api.Invalid, "%w", err).WithHint("see `assize policy check --help`")}
-	})
+	unknownFlags(cmd)
 	o.policies.register(cmd)
 	o.from.register(cmd)
 	cmd.Flags().StringVarP(&o.dir, "chdir", "C", ".", "resolve policies and assize.yaml in `DIR`")

@@ -20,8 +20,8 @@ const (
 const exitHelp = `
 Exit codes:
   0  done; for a judgement: nothing blocks
-  1  for "policy check": the policy said no. For every other command: an error
-  2  for "policy check": it could not be judged. With --detailed-exitcode: there are changes
+  1  for "policy check", "test" and "replay": the policy said no. For others: an error
+  2  for those three: it could not be judged. With --detailed-exitcode: there are changes
   3  refused: the gate, a lock, a permission, a stale plan
   5  a plan violates a policy, or a named policy cannot be used
   6  reserved: a specification does not evaluate

@@ -25,7 +25,7 @@ func newPolicyCmd(g *Globals) *cobra.Command {
 			return &Exit{Code: ExitUnknown, Err: unknownCommand(cmd, args[0])}
 		},
 	}
-	cmd.AddCommand(newPolicyBuildCmd(g), newPolicyCheckCmd(g), newPolicyCompileCmd(g), newPolicyInputCmd(g), newPolicyInspectCmd(g), newPolicySchemaCmd(g))
+	cmd.AddCommand(newPolicyBuildCmd(g), newPolicyCheckCmd(g), newPolicyCompileCmd(g), newPolicyInputCmd(g), newPolicyInspectCmd(g), newPolicyReplayCmd(g), newPolicySchemaCmd(g), newPolicyTestCmd(g))
 	return cmd
 }
 

@@ -69,6 +69,14 @@ func (p *progress) step(doing string) {
 	p.draw()
 }
 
+// count says how far the step has come. It is shown with the next tick: there
+// may be thousands a second.
+func (p *progress) count(doing string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.doing = doing
+}
+
 // stop erases the line for good.
 func (p *progress) stop() {
 	p.step("")

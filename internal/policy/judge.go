@@ -13,10 +13,21 @@ import (
 // Judge runs one policy on one plan. It always returns a verdict: an engine
 // that fails, panics, or returns something inconsistent has judged nothing,
 // and the verdict is errored (docs/policy.md, rule 1).
-func Judge(engines []Engine, src Source, p *plan.Plan) (v api.Verdict) {
+func Judge(engines []Engine, src Source, p *plan.Plan) api.Verdict {
+	e := engine(engines, src.Language)
+	return judge(e, src, src.Digest(), p, func() (api.Verdict, error) {
+		if e == nil {
+			return api.Verdict{}, noEngine(src.Language)
+		}
+		return e.Judge(src, p)
+	})
+}
+
+// judge makes what an engine said into a verdict. It is the one way to get one.
+func judge(e Engine, src Source, digest string, p *plan.Plan, ask func() (api.Verdict, error)) (v api.Verdict) {
 	defer func() {
-		if r := recover(); r != nil {
-			v = Errored(src, problem.New(api.Internal, "the %s engine panicked", src.Language))
+		if recover() != nil {
+			v = errored(src, digest, panicked(src.Language))
 		}
 		v.Input = p.Digest
 		scrub(&v, p)
@@ -26,42 +37,42 @@ func Judge(engines []Engine, src Source, p *plan.Plan) (v api.Verdict) {
 			}
 		}
 	}()
-	e := engine(engines, src.Language)
-	if e == nil {
-		return Errored(src, problem.New(api.Internal, "this build has no %s engine", src.Language))
-	}
-	v, err := e.Judge(src, p)
+	v, err := ask()
 	if err != nil {
-		v = Errored(src, err)
-		v.Evaluator = e.Evaluator()
+		v = errored(src, digest, err)
+		if e != nil {
+			v.Evaluator = e.Evaluator()
+		}
 		return v
 	}
-	return complete(v, src, e, p)
+	return complete(v, src, digest, e, p)
 }
 
 // Check reports why a policy cannot judge any plan, or nil.
 func Check(engines []Engine, src Source) (err error) {
 	defer func() {
-		if r := recover(); r != nil {
-			err = problem.New(api.Internal, "the %s engine panicked", src.Language)
+		if recover() != nil {
+			err = panicked(src.Language)
 		}
 	}()
 	e := engine(engines, src.Language)
 	if e == nil {
-		return problem.New(api.Internal, "this build has no %s engine", src.Language)
+		return noEngine(src.Language)
 	}
 	return e.Check(src)
 }
 
 // Errored is the verdict of a policy that could not judge.
-func Errored(src Source, err error) api.Verdict {
+func Errored(src Source, err error) api.Verdict { return errored(src, src.Digest(), err) }
+
+func errored(src Source, digest string, err error) api.Verdict {
 	v := api.Verdict{
 		Path: src.Path, Engine: src.Language, Enforcement: enforcement(src),
 		Outcome: api.Errored, Error: err.Error(), Hint: problem.Hint(err),
 		Rules: []api.RuleCount{}, Notes: []string{},
 	}
 	if len(src.Files) > 0 {
-		v.Digest = src.Digest()
+		v.Digest = digest
 	}
 	if src.Bundle != nil {
 		v.Bundle = src.Bundle.Digest
@@ -88,9 +99,9 @@ func enforcement(src Source) api.Enforcement {
 
 // complete fills in what every verdict has, whatever the engine, and derives
 // the outcome from the findings so that the two cannot contradict each other.
-func complete(v api.Verdict, src Source, e Engine, p *plan.Plan) api.Verdict {
+func complete(v api.Verdict, src Source, digest string, e Engine, p *plan.Plan) api.Verdict {
 	v.Path, v.Engine, v.Evaluator = src.Path, src.Language, e.Evaluator()
-	v.Digest, v.Enforcement = src.Digest(), enforcement(src)
+	v.Digest, v.Enforcement = digest, enforcement(src)
 	if b := src.Bundle; b != nil {
 		v.Bundle = b.Digest
 		if b.Evaluator != "" && b.Evaluator != e.Evaluator() {

@@ -48,6 +48,19 @@ func TestAnyStrings(t *testing.T) {
 	})
 }
 
+// FuzzFormats has every format read by a parser of its own, each with one text
+// in every place of a result.
+func FuzzFormats(f *testing.F) {
+	for _, s := range nasty() {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		check := filled(s)
+		assertFormats(t, check)
+		assertFormats(t, ruled(check))
+	})
+}
+
 func TestAnyStringsOnTheirOwn(t *testing.T) {
 	t.Parallel()
 	piece := rapid.SampledFrom(nasty())

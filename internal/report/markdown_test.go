@@ -115,13 +115,3 @@ func TestTruncation(t *testing.T) {
 		}
 	}
 }
-
-func FuzzMarkdown(f *testing.F) {
-	for _, s := range nasty() {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		assertMarkdown(t, filled(s))
-		assertMarkdown(t, ruled(filled(s)))
-	})
-}

@@ -1,11 +1,13 @@
 package confine_test
 
 import (
+	"encoding/binary"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -27,6 +29,11 @@ func (b bomb) Check(s policy.Source) error { _, err := b.Judge(s, nil); return e
 
 func (bomb) Judge(src policy.Source, p *plan.Plan) (api.Verdict, error) {
 	what := string(src.Files[0].Data)
+	if what == "obey" { // the plan instead
+		if what = p.Changes[0].Name; slices.Contains([]string{"one", "two", "four", "five"}, what) {
+			return api.Verdict{Notes: []string{p.Changes[0].Address}}, nil
+		}
+	}
 	switch what {
 	case "echo":
 		return api.Verdict{
@@ -80,6 +87,11 @@ func (bomb) Judge(src policy.Source, p *plan.Plan) (api.Verdict, error) {
 				return api.Verdict{}, err
 			}
 		}
+	case "two answers":
+		return api.Verdict{Notes: []string{"a.two answers"}}, twice()
+	case "a second":
+		for start := time.Now(); time.Since(start) < time.Second; {
+		}
 	case "prints":
 		fmt.Println("hello")
 		fmt.Fprintln(os.Stderr, "fatal error: not really")
@@ -108,6 +120,13 @@ func direct(text string) error {
 		os.Exit(0)
 	}
 	return nil
+}
+
+// twice answers in advance what comes after this plan.
+func twice() error {
+	text := `{"number":4,"verdict":{"notes":["a lie"]}}`
+	_, err := syscall.Write(1, append(binary.BigEndian.AppendUint64(nil, uint64(len(text))), text...))
+	return err
 }
 
 // trespass does what no policy may, and returns how it ended.

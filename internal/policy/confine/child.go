@@ -42,24 +42,34 @@ func Child(engines []policy.Engine) int {
 		fmt.Fprintln(os.Stderr, err)
 		return exitUnconfined
 	}
-	req, raw, err := readRequest(os.Stdin)
-	if err != nil {
-		return exitNoAnswer
-	}
-	go dieWith(os.Stdin)
-	if err := respond(engines, req, raw, out); err != nil {
+	if err := serve(engines, os.Stdin, out, func() { os.Exit(exitOrphan) }); err != nil {
 		return exitNoAnswer
 	}
 	return 0
 }
 
-// Serve answers one request: the work of a child, without the limits.
+// Serve answers one request, or the plans of one session: the work of a child,
+// without the limits.
 func Serve(engines []policy.Engine, r io.Reader, w io.Writer) error {
-	req, raw, err := readRequest(r)
+	return serve(engines, r, w, func() {})
+}
+
+// serve calls orphaned when r ends: then the parent is gone, on every system,
+// or has no more plans.
+func serve(engines []policy.Engine, r io.Reader, w io.Writer, orphaned func()) error {
+	var req request
+	raw, err := readPair(r, &req)
 	if err != nil {
 		return err
 	}
-	return respond(engines, req, raw, w)
+	if req.Op == opSession {
+		return sit(engines, req.Source, r, w, orphaned)
+	}
+	go func() {
+		_, _ = io.Copy(io.Discard, r)
+		orphaned()
+	}()
+	return respond(w, evaluate(engines, req, raw))
 }
 
 // watchMemory ends the process when it has more memory than it may, with a
@@ -75,14 +85,8 @@ func watchMemory(limit uint64) {
 	}
 }
 
-// dieWith ends the process when its parent is gone, on every system.
-func dieWith(in io.Reader) {
-	_, _ = io.Copy(io.Discard, in)
-	os.Exit(exitOrphan)
-}
-
-func respond(engines []policy.Engine, req request, raw []byte, w io.Writer) error {
-	data, err := json.Marshal(evaluate(engines, req, raw))
+func respond(w io.Writer, a answer) error {
+	data, err := json.Marshal(a)
 	if err != nil {
 		return err
 	}
@@ -94,36 +98,64 @@ func respond(engines []policy.Engine, req request, raw []byte, w io.Writer) erro
 func evaluate(engines []policy.Engine, req request, raw []byte) (a answer) {
 	defer func() {
 		if recover() != nil {
-			a = failed(problem.New(api.Internal, "the %s engine panicked", req.Source.Language))
+			a = failed(panicked(req.Source))
 		}
 	}()
-	var engine policy.Engine
-	for _, e := range engines {
-		if e.Language() == req.Source.Language {
-			engine = e
-		}
+	engine, err := engineFor(engines, req.Source)
+	if err != nil {
+		return failed(err)
 	}
-	switch {
-	case engine == nil:
-		return failed(problem.New(api.Internal, "this build has no %s engine", req.Source.Language))
-	case req.Op == opCheck:
-		if err := engine.Check(req.Source); err != nil {
-			return failed(err)
-		}
-		return answer{}
-	case req.Op != opJudge:
-		return failed(problem.New(api.Internal, "unknown request"))
+	switch req.Op {
+	case opCheck:
+		err = engine.Check(req.Source)
+	case opTest:
+		a.Tests, err = policy.Test(engines, req.Source)
+	case opCover:
+		a.Lines, err = covered(engines, req, raw)
+	case opJudge:
+		return judged(raw, req.Flags, func(p *plan.Plan) (api.Verdict, error) { return engine.Judge(req.Source, p) })
+	default:
+		err = problem.New(api.Internal, "unknown request")
 	}
+	if err != nil {
+		return failed(err)
+	}
+	return a
+}
+
+func covered(engines []policy.Engine, req request, raw []byte) ([]api.FileLines, error) {
+	p, err := plan.Decode(raw)
+	if err != nil {
+		return nil, err
+	}
+	p.Flags = req.Flags
+	return policy.Cover(engines, req.Source, p)
+}
+
+func judged(raw []byte, flags plan.Flags, judge func(*plan.Plan) (api.Verdict, error)) answer {
 	p, err := plan.Decode(raw)
 	if err != nil {
 		return failed(err)
 	}
-	p.Flags = req.Flags
-	v, err := engine.Judge(req.Source, p)
+	p.Flags = flags
+	v, err := judge(p)
 	if err != nil {
 		return failed(err)
 	}
 	return answer{Verdict: &v, Findings: v.Findings}
+}
+
+func engineFor(engines []policy.Engine, src policy.Source) (policy.Engine, error) {
+	for _, e := range engines {
+		if e.Language() == src.Language {
+			return e, nil
+		}
+	}
+	return nil, problem.New(api.Internal, "this build has no %s engine", src.Language)
+}
+
+func panicked(src policy.Source) error {
+	return problem.New(api.Internal, "the %s engine panicked", src.Language)
 }
 
 func failed(err error) answer {

@@ -70,7 +70,26 @@ func (e *Engine) Check(src policy.Source) error {
 
 // Judge judges the plan's own bytes, which the child decodes again.
 func (e *Engine) Judge(src policy.Source, p *plan.Plan) (api.Verdict, error) {
-	return e.ask(request{Op: opJudge, Source: src, Flags: p.Flags}, p.Raw)
+	a, err := e.ask(request{Op: opJudge, Source: src, Flags: p.Flags}, p.Raw)
+	return a.verdict(err)
+}
+
+// Test implements [policy.Tester]: a test can loop as a policy can.
+func (e *Engine) Test(src policy.Source) ([]api.RegoTest, error) {
+	if _, ok := e.inner.(policy.Tester); !ok {
+		return nil, nil
+	}
+	a, err := e.ask(request{Op: opTest, Source: src}, nil)
+	return a.Tests, err
+}
+
+// Cover implements [policy.Coverer].
+func (e *Engine) Cover(src policy.Source, p *plan.Plan) ([]api.FileLines, error) {
+	if _, ok := e.inner.(policy.Coverer); !ok {
+		return nil, nil
+	}
+	a, err := e.ask(request{Op: opCover, Source: src, Flags: p.Flags}, p.Raw)
+	return a.Lines, err
 }
 
 // Pack implements [policy.Packer] for an inner engine that does. It runs here,

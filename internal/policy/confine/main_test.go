@@ -7,11 +7,11 @@ import (
 	"github.com/assize-iac/assize/internal/policy"
 	"github.com/assize-iac/assize/internal/policy/confine"
 	"github.com/assize-iac/assize/internal/policy/cueengine"
-	"github.com/assize-iac/assize/internal/policy/regoengine"
+	"github.com/assize-iac/assize/internal/policy/regotest"
 )
 
 // engines are those of a child: the real ones, and one that misbehaves.
-var engines = []policy.Engine{cueengine.New(), regoengine.New(), bomb{}}
+var engines = []policy.Engine{cueengine.New(), regotest.New(), bomb{}}
 
 // TestMain makes the test binary its own judging process, as main does for the
 // program.

@@ -16,29 +16,22 @@ import (
 )
 
 // ask runs one child for one request.
-func (e *Engine) ask(req request, raw []byte) (api.Verdict, error) {
-	// The kernel kills the child when the thread that started it ends, so the
-	// thread has to outlive it.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-
+func (e *Engine) ask(req request, raw []byte) (answer, error) {
 	c, err := e.start()
 	if err != nil {
-		return api.Verdict{}, problem.New(api.Unavailable, "could not judge: the judging process did not start: %w", err)
+		return answer{}, err
 	}
 	// The pipe stays open until the child has answered: its end tells the
 	// child that nobody waits for it any more. A child that dies early breaks
 	// the pipe; why it died says more.
-	go func() { _ = writeRequest(c.in, req, raw) }()
+	go func() { _ = writePair(c.in, req, raw) }()
 	data, _ := io.ReadAll(io.LimitReader(c.out, maxAnswer+1))
 	if len(data) > maxAnswer {
 		_ = c.cmd.Process.Kill()
 	}
-	err = c.cmd.Wait()
-	c.timer.Stop()
-	_ = c.in.Close()
+	err = c.wait()
 	if err := e.verdictOn(c, err, len(data)); err != nil {
-		return api.Verdict{}, err
+		return answer{}, err
 	}
 	return parseAnswer(req.Op, data)
 }
@@ -58,14 +51,47 @@ type child struct {
 	stderr *head
 	timer  *time.Timer
 	late   atomic.Bool // it was killed for taking too long
+	gone   chan struct{}
 }
 
+// wait waits for the end of a child of which everything was read.
+func (c *child) wait() error {
+	err := c.cmd.Wait()
+	c.timer.Stop()
+	_ = c.in.Close()
+	close(c.gone)
+	return err
+}
+
+// start starts a child. The kernel kills it when the thread that started it
+// ends, so one is kept for as long as the child lives.
 func (e *Engine) start() (*child, error) {
+	started, failed := make(chan *child, 1), make(chan error, 1)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		c, err := e.spawn()
+		if err != nil {
+			failed <- err
+			return
+		}
+		started <- c
+		<-c.gone
+	}()
+	select {
+	case c := <-started:
+		return c, nil
+	case err := <-failed:
+		return nil, problem.New(api.Unavailable, "could not judge: the judging process did not start: %w", err)
+	}
+}
+
+func (e *Engine) spawn() (*child, error) {
 	self, err := executable()
 	if err != nil {
 		return nil, err
 	}
-	c := &child{cmd: exec.Command(self, e.limits.arguments()...), stderr: &head{}}
+	c := &child{cmd: exec.Command(self, e.limits.arguments()...), stderr: &head{}, gone: make(chan struct{})}
 	c.cmd.Args[0] = os.Args[0]
 	// Nothing of the caller's environment: it holds credentials. Two threads
 	// are enough, and the runtime need not look for the machine's limits.

@@ -14,26 +14,39 @@ import (
 	"github.com/assize-iac/assize/internal/problem"
 )
 
-// The two things a child is asked.
+// What a child is asked.
 const (
-	opCheck = "check"
-	opJudge = "judge"
+	opCheck   = "check"
+	opJudge   = "judge"
+	opTest    = "test"
+	opCover   = "cover"
+	opSession = "session" // judge the plans that follow, one by one
 )
 
 // A request is everything that a verdict depends on, but the plan's bytes,
-// which follow in a frame of their own.
+// which follow in a frame of their own; for a session the plans do, each as one
+// [sitting].
 type request struct {
 	Op     string
 	Source policy.Source
 	Flags  plan.Flags
 }
 
-// An answer is what one request came to: a verdict, an error, or, for a
-// successful check, neither.
+// A sitting is one plan of a session. Its bytes follow in a frame of their own.
+type sitting struct {
+	Number int // from 1; the answer repeats it, so that none is taken for another plan's
+	Flags  plan.Flags
+}
+
+// An answer is what one request came to: what was asked for, an error, or, for
+// a successful check, neither.
 type answer struct {
-	Verdict  *api.Verdict  `json:"verdict,omitempty"`
-	Findings []api.Finding `json:"findings,omitempty"` // a verdict's JSON leaves them out
-	Error    *failure      `json:"error,omitempty"`
+	Number   int             `json:"number,omitempty"` // of a session's plan
+	Verdict  *api.Verdict    `json:"verdict,omitempty"`
+	Findings []api.Finding   `json:"findings,omitempty"` // a verdict's JSON leaves them out
+	Tests    []api.RegoTest  `json:"tests,omitempty"`
+	Lines    []api.FileLines `json:"lines,omitempty"`
+	Error    *failure        `json:"error,omitempty"`
 }
 
 // A failure is a problem.Error without its cause.
@@ -70,27 +83,27 @@ func readFrame(r io.Reader) ([]byte, error) {
 	return data.Bytes(), nil
 }
 
-func writeRequest(w io.Writer, req request, raw []byte) error {
-	head, err := json.Marshal(req)
+// writePair writes head as JSON, and raw, a frame each.
+func writePair(w io.Writer, head any, raw []byte) error {
+	data, err := json.Marshal(head)
 	if err != nil {
 		return err
 	}
-	if err := writeFrame(w, head); err != nil {
+	if err := writeFrame(w, data); err != nil {
 		return err
 	}
 	return writeFrame(w, raw)
 }
 
-func readRequest(r io.Reader) (req request, raw []byte, err error) {
-	head, err := readFrame(r)
+func readPair(r io.Reader, head any) (raw []byte, err error) {
+	data, err := readFrame(r)
 	if err != nil {
-		return req, nil, err
+		return nil, err
 	}
-	if err := decodeStrict(head, &req); err != nil {
-		return req, nil, err
+	if err := decodeStrict(data, head); err != nil {
+		return nil, err
 	}
-	raw, err = readFrame(r)
-	return req, raw, err
+	return readFrame(r)
 }
 
 // decodeStrict decodes exactly one value without unknown fields. Numbers keep
@@ -108,43 +121,62 @@ func decodeStrict(data []byte, into any) error {
 	return nil
 }
 
-// parseAnswer takes nothing for granted: the child ran somebody's policy. What
-// is not one well-formed answer to op is an error, never a verdict.
-func parseAnswer(op string, data []byte) (api.Verdict, error) {
+// parseAnswer reads the one answer to op that is all of data.
+func parseAnswer(op string, data []byte) (answer, error) {
 	r := bytes.NewReader(data)
 	body, err := readFrame(r)
-	if err == nil && r.Len() > 0 {
-		err = fmt.Errorf("%d bytes follow the answer", r.Len())
+	if err != nil || r.Len() > 0 {
+		return answer{}, improper()
 	}
+	return openAnswer(op, 0, body)
+}
+
+// openAnswer takes nothing for granted: the child ran somebody's policy. What
+// is not one well-formed answer to op and number is an error, never a verdict.
+func openAnswer(op string, number int, body []byte) (answer, error) {
 	var a answer
-	if err == nil {
-		err = decodeStrict(body, &a)
-	}
+	err := decodeStrict(body, &a)
 	if err == nil {
 		err = a.validate(op)
 	}
-	if err != nil {
-		return api.Verdict{}, problem.New(api.Internal, "could not judge: the judging process gave no proper answer")
+	if err != nil || a.Number != number {
+		return answer{}, improper()
 	}
 	if a.Error != nil {
-		return api.Verdict{}, &problem.Error{Code: a.Error.Code, Message: a.Error.Message, Hint: a.Error.Hint}
+		return answer{}, &problem.Error{Code: a.Error.Code, Message: a.Error.Message, Hint: a.Error.Hint}
 	}
-	if a.Verdict == nil {
-		return api.Verdict{}, nil // a check that found nothing
+	if a.Verdict != nil {
+		a.Verdict.Findings = a.Findings
 	}
-	a.Verdict.Findings = a.Findings
+	return a, nil
+}
+
+// verdict is the verdict of an answer that holds one.
+func (a answer) verdict(err error) (api.Verdict, error) {
+	if err != nil {
+		return api.Verdict{}, err
+	}
 	return *a.Verdict, nil
+}
+
+func improper() error {
+	return problem.New(api.Internal, "could not judge: the judging process gave no proper answer")
 }
 
 func (a answer) validate(op string) error {
 	if a.Error != nil {
-		if a.Verdict != nil || len(a.Findings) > 0 || a.Error.Message == "" || !slices.Contains(api.Codes(), a.Error.Code) {
+		if a.Verdict != nil || len(a.Findings)+len(a.Tests)+len(a.Lines) > 0 || a.Error.Message == "" || !slices.Contains(api.Codes(), a.Error.Code) {
 			return fmt.Errorf("an error that is none")
 		}
 		return nil
 	}
-	if (a.Verdict != nil) != (op == opJudge) || op == opCheck && len(a.Findings) > 0 {
+	if (a.Verdict != nil) != (op == opJudge) || op != opJudge && len(a.Findings) > 0 || op != opTest && len(a.Tests) > 0 || op != opCover && len(a.Lines) > 0 {
 		return fmt.Errorf("an answer to another question")
+	}
+	for _, t := range a.Tests {
+		if !slices.Contains([]api.Outcome{api.Passed, api.Failed, api.Errored, api.Skipped}, t.Outcome) {
+			return fmt.Errorf("an outcome that is none")
+		}
 	}
 	for _, f := range a.Findings {
 		// A level that nobody knows would block nothing.

@@ -27,19 +27,19 @@ func FuzzAnswer(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte, judged bool) {
 		op := map[bool]string{true: opJudge, false: opCheck}[judged]
-		v, err := parseAnswer(op, data)
+		a, err := parseAnswer(op, data)
 		if err != nil {
 			if err.Error() == "" || problem.Code(err) == "" {
 				t.Errorf("an error that says nothing: %#v", err)
 			}
 			return
 		}
-		for _, finding := range v.Findings {
+		for _, finding := range a.Findings {
 			if finding.Level != api.Deny && finding.Level != api.Warn {
 				t.Errorf("a finding of level %q", finding.Level)
 			}
 		}
-		if !judged && len(v.Findings) > 0 {
+		if !judged && len(a.Findings) > 0 {
 			t.Error("findings of a check")
 		}
 	})

@@ -39,11 +39,25 @@ func (Engine) Check(src policy.Source) error {
 }
 
 // Judge judges each file of the policy on its own; all of them must hold.
-func (Engine) Judge(src policy.Source, p *plan.Plan) (api.Verdict, error) {
-	rules, err := cuefile.Load(src)
+func (e Engine) Judge(src policy.Source, p *plan.Plan) (api.Verdict, error) {
+	rules, err := e.Prepare(src)
 	if err != nil {
 		return api.Verdict{}, err
 	}
+	return rules.Judge(p)
+}
+
+// Prepare parses and checks the policy once. Its values are made for every plan
+// anew: an evaluator keeps all that it ever saw (see [document.parts]).
+func (Engine) Prepare(src policy.Source) (policy.Prepared, error) {
+	rules, err := cuefile.Load(src)
+	if err != nil {
+		return nil, err
+	}
+	return policy.PreparedFunc(func(p *plan.Plan) (api.Verdict, error) { return judge(rules, p) }), nil
+}
+
+func judge(rules []cuefile.Rule, p *plan.Plan) (api.Verdict, error) {
 	doc, err := newDocument(p)
 	if err != nil {
 		return api.Verdict{}, err

@@ -44,7 +44,7 @@ func manifest(t *testing.T, file string) (m struct {
 // allow_net means every host.
 func TestManifest(t *testing.T) {
 	t.Parallel()
-	m := manifest(t, "capabilities.json")
+	m := manifest(t, "builtins/capabilities.json")
 	if m.AllowNet == nil || len(*m.AllowNet) != 0 {
 		t.Error("allow_net is not the empty list")
 	}
@@ -57,7 +57,7 @@ func TestManifest(t *testing.T) {
 			t.Errorf("%s is unknown to this OPA, deprecated, or not deterministic", b.Name)
 		}
 	}
-	for _, b := range manifest(t, "capabilities-v0.json").Builtins {
+	for _, b := range manifest(t, "builtins/capabilities-v0.json").Builtins {
 		if known := ast.BuiltinMap[b.Name]; known == nil || !known.IsDeprecated() || known.Nondeterministic {
 			t.Errorf("%s is no deprecated built-in of this OPA", b.Name)
 		}
@@ -68,7 +68,7 @@ func TestManifest(t *testing.T) {
 // none compiles, in either version, and the message has name and position.
 func TestDeniedBuiltins(t *testing.T) {
 	t.Parallel()
-	m := manifest(t, "capabilities.json")
+	m := manifest(t, "builtins/capabilities.json")
 	denied := []string{"parse_config", "parse_config_file", "parse_combined_config_files"}
 	for name := range ast.BuiltinMap {
 		allowed := slices.ContainsFunc(m.Builtins, func(b struct{ Name string }) bool { return b.Name == name })

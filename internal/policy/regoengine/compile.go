@@ -11,6 +11,7 @@ import (
 
 	"github.com/assize-iac/assize/internal/policy"
 	"github.com/assize-iac/assize/internal/policy/input"
+	"github.com/assize-iac/assize/internal/policy/regoengine/builtins"
 	"github.com/assize-iac/assize/internal/policy/regoengine/document"
 )
 
@@ -23,6 +24,8 @@ type compiled struct {
 	rules    []rule        // of conftest's convention, by namespace, then by name
 	query    ast.Body      // asks all rules at once, or for the decision; binds answers
 	keys     document.Keys // of conftest's convention
+	shape    string        // of conftest's convention: where the plan stands in the input
+	run      policy.Run    // of the contract
 	notes    []string
 }
 
@@ -31,7 +34,7 @@ type compiled struct {
 // say comes before what we have: a policy that does not compile has no types to
 // look at, and its author needs the first cause.
 func compile(src policy.Source) (*compiled, error) {
-	caps, err := capabilities()
+	caps, err := builtins.Convention()
 	if err != nil {
 		return nil, err
 	}
@@ -39,12 +42,12 @@ func compile(src policy.Source) (*compiled, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &compiled{}
+	c := &compiled{shape: src.Rego.InputShape, run: src.Run}
 	if c.contract, err = agreed(modules, src.Rego); err != nil {
 		return nil, err
 	}
 	if c.contract != nil {
-		if caps, err = capabilitiesV1(); err != nil {
+		if caps, err = builtins.Decision(); err != nil {
 			return nil, err
 		}
 	}
@@ -98,15 +101,14 @@ func (c *compiled) convene(modules map[string]*ast.Module, opts policy.RegoOptio
 func parse(files []policy.File, caps *ast.Capabilities) (map[string]*ast.Module, error) {
 	modules, tests := map[string]*ast.Module{}, 0
 	for _, f := range files {
-		name := strings.ToLower(f.Name)
-		if path.Ext(name) != bundle.RegoExt {
+		if path.Ext(strings.ToLower(f.Name)) != bundle.RegoExt {
 			continue
 		}
 		m, err := parseFile(f, caps)
 		if err != nil {
 			return nil, err
 		}
-		if strings.HasSuffix(name, "_test.rego") {
+		if IsTest(f.Name) {
 			tests++
 			m.Rules = withoutTests(m.Rules)
 		}
@@ -227,12 +229,12 @@ func forbidden(e *ast.Error, files []policy.File) (name, at string) {
 		// "with f as http.send" makes OPA complain about a variable http, and a
 		// target of that name about something that does not exist.
 		for _, m := range mention.FindAllStringSubmatchIndex(line, -1) {
-			if mentioned := line[m[2]:m[3]]; !strings.Contains(manifest, `"name": "`+mentioned+`"`) && isBuiltin(mentioned) {
+			if mentioned := line[m[2]:m[3]]; !builtins.Allowed(mentioned) && builtins.Known(mentioned) {
 				name, loc.Col = mentioned, m[2]+1
 			}
 		}
 	}
-	if !isBuiltin(name) {
+	if !builtins.Known(name) {
 		return "", ""
 	}
 	return name, position(&loc)

@@ -13,6 +13,7 @@ import (
 	"github.com/assize-iac/assize/internal/policy"
 	"github.com/assize-iac/assize/internal/policy/decision"
 	"github.com/assize-iac/assize/internal/policy/input"
+	"github.com/assize-iac/assize/internal/policy/regoengine/builtins"
 	"github.com/assize-iac/assize/internal/policy/regoengine/document"
 	"github.com/assize-iac/assize/internal/problem"
 )
@@ -129,15 +130,15 @@ func (c *compiled) mayDecide() error {
 // decide judges a plan by the contract. Whatever goes wrong is an errored
 // verdict and no error, so that it says what it was bound to (docs/decision.md,
 // rules 7 and 9).
-func (c *compiled) decide(run policy.Run, p *plan.Plan) api.Verdict {
+func (c *compiled) decide(p *plan.Plan) api.Verdict {
 	v := api.Verdict{
 		Contract: &api.Contract{
 			Name: c.contract.Name, EntryPoint: c.contract.EntryPoint, InputVersion: c.contract.InputVersion,
-			Capabilities: capabilitiesName, CapabilitiesDigest: capabilitiesDigest,
+			Capabilities: builtins.Name, CapabilitiesDigest: builtins.Digest,
 		},
-		Notes: c.notes,
+		Notes: slices.Clone(c.notes), // a verdict's texts are searched for secrets in place
 	}
-	in, err := input.Build(*c.contract, p, run.Of(p), run.Bounds)
+	in, err := input.Build(*c.contract, p, c.run.Of(p), c.run.Bounds)
 	if err == nil {
 		v.Contract.PolicyInput = in.Digest
 		v.Findings, err = c.decision(in)
@@ -168,4 +169,16 @@ func (c *compiled) decision(in *input.Input) ([]api.Finding, error) {
 		return nil, unjudged("%s is undefined for this plan", c.contract.EntryPoint).WithHint("%s", example)
 	}
 	return decision.Read(answers[0])
+}
+
+// sees is what the policy is shown of a plan.
+func (c *compiled) sees(p *plan.Plan) (ast.Value, error) {
+	if c.contract == nil {
+		return document.Read(p.Raw, c.shape, c.keys)
+	}
+	in, err := input.Build(*c.contract, p, c.run.Of(p), c.run.Bounds)
+	if err != nil {
+		return nil, err
+	}
+	return document.Read(in.Text, "", document.Everything())
 }

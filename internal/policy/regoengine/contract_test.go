@@ -196,7 +196,7 @@ decision := {"findings": [{"id": sprintf("i%%d", [n]), "title": "t", "message": 
 func TestDecisionIsBound(t *testing.T) {
 	t.Parallel()
 	p := decode(t, secretPlan)
-	manifest, err := os.ReadFile("capabilities.json")
+	manifest, err := os.ReadFile("builtins/capabilities.json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,7 @@
 // is wrong with the plan, which is their input. By the decision contract one
 // rule gives a decision on a sanitised input (docs/decision.md). It talks to OPA alone, inside the process, and
 // lets a policy reach nothing but its input and its data: no file, network,
-// clock, randomness or environment (capabilities.json).
+// clock, randomness or environment (package builtins).
 //
 // In the convention it finds what conftest finds and passes what conftest passes, except where
 // conftest passes what it could not judge: there the verdict is errored, and
@@ -20,7 +20,7 @@ import (
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/plan"
 	"github.com/assize-iac/assize/internal/policy"
-	"github.com/assize-iac/assize/internal/policy/regoengine/document"
+	"github.com/assize-iac/assize/internal/policy/regoengine/builtins"
 	"github.com/assize-iac/assize/internal/problem"
 )
 
@@ -37,7 +37,7 @@ func (Engine) Language() api.Language { return api.Rego }
 // Evaluator names OPA's version, because its releases have changed verdicts,
 // and the built-ins that policies may call.
 func (Engine) Evaluator() string {
-	return "opa/" + version.Version + " capabilities sha256:" + policy.Short(manifestDigest())
+	return "opa/" + version.Version + " capabilities sha256:" + policy.Short(builtins.Manifests())
 }
 
 // Check implements [policy.Engine]. It does all that needs no plan, so a policy
@@ -47,37 +47,13 @@ func (Engine) Check(src policy.Source) error {
 	return err
 }
 
-// Judge implements [policy.Engine]. OPA has panicked on valid policies
-// (open-policy-agent/opa#9098): a panic is one more way of not having judged.
-// What it says is not shown, because it may hold a value of the plan.
-func (Engine) Judge(src policy.Source, p *plan.Plan) (v api.Verdict, err error) {
-	defer func() {
-		if recover() != nil {
-			v, err = api.Verdict{}, problem.New(api.Internal, "could not judge: the evaluator panicked")
-		}
-	}()
+// Judge implements [policy.Engine].
+func (e Engine) Judge(src policy.Source, p *plan.Plan) (api.Verdict, error) {
 	c, err := compile(src)
 	if err != nil {
 		return api.Verdict{}, err
 	}
-	if c.contract != nil {
-		return c.decide(src.Run, p), nil
-	}
-	input, err := document.Read(p.Raw, src.Rego.InputShape, c.keys)
-	if err != nil {
-		return api.Verdict{}, err
-	}
-	findings, err := c.violations(input)
-	if err != nil {
-		return api.Verdict{}, err
-	}
-	locate(findings, p)
-	return api.Verdict{
-		Matched:  len(p.Changes),
-		Rules:    c.counts(len(p.Changes)),
-		Findings: findings,
-		Notes:    c.notes,
-	}, nil
+	return c.judge(p)
 }
 
 // locate compares where findings say they are with what is in the plan. One

@@ -4,12 +4,13 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/assize-iac/assize/internal/policy"
+	"github.com/assize-iac/assize/internal/policy/regoengine/builtins"
 	"github.com/assize-iac/assize/internal/policy/regoengine/opabundle"
 )
 
 // Pack implements [policy.Packer].
 func (Engine) Pack(src policy.Source) (*policy.OPA, error) {
-	caps, err := capabilities()
+	caps, err := builtins.Convention()
 	if err != nil {
 		return nil, err
 	}
@@ -28,5 +29,5 @@ func toPack(src policy.Source, modules map[string]*ast.Module, data map[string]a
 	if len(src.Rego.Data) == 0 {
 		data = nil
 	}
-	return opabundle.Policy{Modules: modules, Data: data, Capabilities: manifestDigest()}
+	return opabundle.Policy{Modules: modules, Data: data, Capabilities: builtins.Manifests()}
 }

@@ -20,7 +20,7 @@ import (
 // evaluate returns what the query says of the input, or nil where it is
 // undefined. There is no deadline: the process around it has one, for OPA does
 // not heed one everywhere (open-policy-agent/opa#8326).
-func (c *compiled) evaluate(input ast.Value) (any, error) {
+func (c *compiled) evaluate(input ast.Value, more ...rego.EvalOption) (any, error) {
 	ctx := context.Background()
 	prepared, err := rego.New(
 		rego.ParsedQuery(c.query),
@@ -34,7 +34,7 @@ func (c *compiled) evaluate(input ast.Value) (any, error) {
 	// OPA's index of rules skips a rule whose startswith or glob.match would have
 	// failed, and has skipped rules that hold (OPA 1.21.0); without it every rule
 	// is evaluated as it is written. It saves next to nothing on a plan.
-	rs, err := prepared.Eval(ctx, rego.EvalParsedInput(input), rego.EvalRuleIndexing(false))
+	rs, err := prepared.Eval(ctx, append(more, rego.EvalParsedInput(input), rego.EvalRuleIndexing(false))...)
 	if err != nil {
 		return nil, failure(err)
 	}

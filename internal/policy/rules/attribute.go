@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/assize-iac/assize/internal/plan"
@@ -72,8 +73,13 @@ func (r *Rule) emptyLists(lookup func(*plan.Change, plan.Path) []plan.Found, c *
 
 func holdsNothing(v any) bool {
 	switch v := v.(type) {
-	case string: // which may hold JSON
-		inner := strings.Join(strings.Fields(v), "")
+	case string: // which may hold JSON, behind white space that planjson.Inner looks through
+		inner := strings.Map(func(r rune) rune {
+			if unicode.IsSpace(r) || r == '\ufeff' {
+				return -1
+			}
+			return r
+		}, v)
 		return inner == "[]" || inner == "{}"
 	case []any:
 		return len(v) == 0

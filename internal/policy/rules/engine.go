@@ -19,7 +19,7 @@ import (
 
 // evaluator names this engine in verdicts. Raise the number when a rule can
 // come to another result on the same plan.
-const evaluator = "assize-rules/1"
+const evaluator = "assize-rules/2"
 
 // An Engine judges plans by rules. It has no state.
 type Engine struct{}
@@ -39,12 +39,21 @@ func (Engine) Check(src policy.Source) error {
 }
 
 // Judge runs every rule over the plan, in the order of the files.
-func (Engine) Judge(src policy.Source, p *plan.Plan) (api.Verdict, error) {
-	loaded, err := Load(src)
+func (e Engine) Judge(src policy.Source, p *plan.Plan) (api.Verdict, error) {
+	loaded, err := e.Prepare(src)
 	if err != nil {
 		return api.Verdict{}, err
 	}
-	return Judge(loaded, p), nil
+	return loaded.Judge(p)
+}
+
+// Prepare loads the rules of a policy once.
+func (Engine) Prepare(src policy.Source) (policy.Prepared, error) {
+	loaded, err := Load(src)
+	if err != nil {
+		return nil, err
+	}
+	return policy.PreparedFunc(func(p *plan.Plan) (api.Verdict, error) { return Judge(loaded, p), nil }), nil
 }
 
 // Judge is the verdict of rules that were loaded: findings in the order of the

@@ -89,7 +89,7 @@ func TestLesson(t *testing.T) {
 	if diff := cmp.Diff(want, lines(v)); diff != "" {
 		t.Error(diff)
 	}
-	if v.Outcome != api.Failed || v.Evaluator != "assize-rules/1" || v.Matched != 6 {
+	if v.Outcome != api.Failed || v.Evaluator != "assize-rules/2" || v.Matched != 6 {
 		t.Errorf("outcome %s, evaluator %s, matched %d", v.Outcome, v.Evaluator, v.Matched)
 	}
 	counts := map[string]int{}

@@ -101,7 +101,7 @@ func TestCUEEdges(t *testing.T) {
 }
 
 // looksLikeJSON finds texts that CUE cannot look into, so that it must deny.
-var looksLikeJSON = regexp.MustCompile(`"(?:[\s\p{Z}\x{feff}]|\\(?:[tn]|u000b))*[\[{]`)
+var looksLikeJSON = regexp.MustCompile(`"(?:[\s\p{Z}\x{85}\x{feff}]|\\[tnrf]|\\u000b)*[\[{]`)
 
 // TestCUEDeniesAsMuch judges random plans by random rules that CUE can say: it
 // denies what the rules deny, and nothing else where no text holds JSON.

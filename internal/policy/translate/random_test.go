@@ -13,7 +13,7 @@ import (
 // What rules and plans are made of: few enough that they meet, and each a place
 // where two readers of a plan may part ways.
 var (
-	someKeys    = []string{"a", "b", "0", "size", "1", "01", "k.x", `q"uote`, "é", "*", "sp ace", "<&>", "[0]"}
+	someKeys    = []string{"a", "b", "0", "size", "1", "01", "k.x", `q"uote`, "é", "*", "sp ace", "<&>", "[0]", ""}
 	someNumbers = []string{
 		"0", "-0", "1", "1.0", "1e0", "10e-1", "5", "-5", "500", "0.1", "0.10000000000000000001", "9007199254740992", "9007199254740993",
 		"123456789012345678901234567890", "123456789012345678901234567891.0", "1e30", "1000000000000000000000000000000", "1e400", "10e399", "-1e-400",

@@ -91,6 +91,7 @@ func TestCorners(t *testing.T) {
 		{`"path":"a[*]","op":"eq","value":1`, `"after":{"a":{"0":1,"00":1}},"after_unknown":{"a":[true]}`, "a"},
 		{`"path":"a[*].b","op":"exists"`, `"after":{"a":" [ ] "}`, "a[*].b"},
 		{`"path":"a[*].b","op":"exists"`, `"after":{"a":"\u00a0[]"}`, "a[*].b"},
+		{`"path":"a[*].b","op":"exists"`, `"after":{"a":"\ufeff[]"}`, "a[*].b"},
 		{`"path":"a[*].b","op":"exists"`, `"after":{"a":"[\u00a0]"}`, "a a[*].b"},
 		{`"path":"a[*].b","op":"absent"`, `"after":{"a":"\ufeff\u2003\u000b[{\"b\":1},{}]"}`, "a[0].b"},
 		{`"path":"a[*].b","op":"absent","unknown":"allow"`, `"after":{"a":"\u200b[{\"b\":1}]"}`, ""},

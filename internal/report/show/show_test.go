@@ -241,6 +241,29 @@ func TestSecretKeys(t *testing.T) {
 	}
 }
 
+// FuzzPlan: whatever can be decoded can be shown, without anything that acts on
+// a terminal or a CI runner.
+func FuzzPlan(f *testing.F) {
+	f.Add([]byte(`{"resource_changes":[{"address":"x.y[\"\u001b[31m\"]","change":{"actions":["delete","create"],"replace_paths":[["a",0]],
+		"before":{"a":[1]},"after":{"a":[2],"b":"::error::"},"after_unknown":{"a":{"0":true}},"after_sensitive":[true]}}]}`))
+	f.Add([]byte(`{"resource_changes":[],"output_changes":{"::error::":{"actions":["update"],"before":"##[x]","after":null}},"checks":[{"status":"fail","instances":[{"problems":[{"message":"\n::error::"}]}]}]}`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		p, err := plan.Decode(raw)
+		if err != nil {
+			return
+		}
+		out := render(t, p, page.Options{})
+		for _, r := range strings.ReplaceAll(out, "\n", "") {
+			if r != '\ufe0f' && !strconv.IsPrint(r) {
+				t.Fatalf("%U is written as it is", r)
+			}
+		}
+		if regexp.MustCompile(`(?m)^[ \t]*::|##\w*\[`).MatchString(out) {
+			t.Fatalf("a CI runner reads a command:\n%s", out)
+		}
+	})
+}
+
 func render(t rapid.TB, p *plan.Plan, o page.Options) string {
 	t.Helper()
 	var b bytes.Buffer

@@ -350,7 +350,7 @@ assize_empty({})
 
 assize_empty(value) if {
 	is_string(value)
-	regex.replace(value, `[\s\v\x{85}\p{Z}]`, "") in ["[]", "{}"]
+	regex.replace(value, `[\s\v\x{85}\p{Z}\x{feff}]`, "") in ["[]", "{}"]
 }
 
 assize_any_true(mark) := {x | walk(mark, [_, x]); x == true} != set()

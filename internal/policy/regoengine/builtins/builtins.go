@@ -1,4 +1,6 @@
-package regoengine
+// Package builtins holds the manifests of what Rego policies may call. They are
+// part of what a verdict depends on; nothing else decides what a policy reaches.
+package builtins
 
 import (
 	"crypto/sha256"
@@ -27,16 +29,16 @@ var manifest string
 //go:embed capabilities-v0.json
 var manifestV0 string
 
-// The manifest has a name and a digest, and a verdict by the decision contract
+// Name and Digest are those of the manifest: a verdict by the decision contract
 // is bound to both (docs/decision.md, rule 8). The digest is what `sha256sum
 // capabilities.json` prints; to change the manifest is to make a version 2 of it.
 const (
-	capabilitiesName   = "assize-rego-capabilities-v1"
-	capabilitiesDigest = "sha256:422ea05fbcf1211a36bbbc80069a366eb4af583e908a3b29afac644d409a2d51"
+	Name   = "assize-rego-capabilities-v1"
+	Digest = "sha256:422ea05fbcf1211a36bbbc80069a366eb4af583e908a3b29afac644d409a2d51"
 )
 
-// manifestDigest is what `cat capabilities.json capabilities-v0.json | sha256sum` prints.
-func manifestDigest() string {
+// Manifests is the digest of both: what `cat capabilities.json capabilities-v0.json | sha256sum` prints.
+func Manifests() string {
 	return digestOf(manifest + manifestV0)
 }
 
@@ -45,11 +47,11 @@ func digestOf(text string) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// capabilities returns what the compiler allows to conftest's convention. The
+// Convention returns what the compiler allows to conftest's convention. The
 // deprecated built-ins need no compiler of their own: in files in v1 it refuses
 // them by itself.
-func capabilities() (*ast.Capabilities, error) {
-	caps, err := capabilitiesV1()
+func Convention() (*ast.Capabilities, error) {
+	caps, err := Decision()
 	if err != nil {
 		return nil, err
 	}
@@ -61,11 +63,11 @@ func capabilities() (*ast.Capabilities, error) {
 	return caps, nil
 }
 
-// capabilitiesV1 returns what the compiler allows to a decision: the manifest
+// Decision returns what the compiler allows to a decision: the manifest
 // that the digest names, and nothing else.
-func capabilitiesV1() (*ast.Capabilities, error) {
-	if digestOf(manifest) != capabilitiesDigest {
-		return nil, problem.New(api.Internal, "could not judge: the manifest of built-ins is not %s", capabilitiesName)
+func Decision() (*ast.Capabilities, error) {
+	if digestOf(manifest) != Digest {
+		return nil, problem.New(api.Internal, "could not judge: the manifest of built-ins is not %s", Name)
 	}
 	caps, err := ast.LoadCapabilitiesJSON(strings.NewReader(manifest))
 	if err != nil {
@@ -78,13 +80,16 @@ func capabilitiesV1() (*ast.Capabilities, error) {
 	return caps, nil
 }
 
-// isBuiltin reports whether some evaluator knows a built-in of that name, so
+// Known reports whether some evaluator knows a built-in of that name, so
 // that a call of it that does not compile is one that is not allowed. The
 // last three are conftest's own; they read files.
-func isBuiltin(name string) bool {
+func Known(name string) bool {
 	switch name {
 	case "parse_config", "parse_config_file", "parse_combined_config_files":
 		return true
 	}
 	return ast.BuiltinMap[name] != nil
 }
+
+// Allowed reports whether the manifest has a built-in of that name.
+func Allowed(name string) bool { return strings.Contains(manifest, `"name": "`+name+`"`) }

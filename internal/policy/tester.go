@@ -1,0 +1,46 @@
+package policy
+
+import (
+	"github.com/assize-iac/assize/api"
+	"github.com/assize-iac/assize/internal/plan"
+)
+
+// A Tester is an [Engine] whose language has tests of its own.
+type Tester interface {
+	// Test runs the tests that are part of a policy. An error means that none
+	// could be run.
+	Test(Source) ([]api.RegoTest, error)
+}
+
+// A Coverer is an [Engine] that can tell which lines of a policy judged a plan.
+type Coverer interface {
+	// Cover judges the plan and returns the lines, file by file.
+	Cover(Source, *plan.Plan) ([]api.FileLines, error)
+}
+
+// Test runs the tests that are part of a policy: none in languages without.
+func Test(engines []Engine, src Source) (tests []api.RegoTest, err error) {
+	defer func() {
+		if recover() != nil {
+			err = panicked(src.Language)
+		}
+	}()
+	if e, ok := engine(engines, src.Language).(Tester); ok {
+		return e.Test(src)
+	}
+	return nil, nil
+}
+
+// Cover returns the lines of a policy that judged a plan: none in languages that
+// cannot tell.
+func Cover(engines []Engine, src Source, p *plan.Plan) (lines []api.FileLines, err error) {
+	defer func() {
+		if recover() != nil {
+			err = panicked(src.Language)
+		}
+	}()
+	if e, ok := engine(engines, src.Language).(Coverer); ok {
+		return e.Cover(src, p)
+	}
+	return nil, nil
+}

@@ -1,0 +1,79 @@
+package trial
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/assize-iac/assize/api"
+	"github.com/assize-iac/assize/internal/report/page"
+)
+
+// Replay writes what a candidate would change: plan by plan what is not the
+// same, then one line that says it all.
+func Replay(w io.Writer, r api.Replay, o page.Options) error {
+	p := writer{page.New(o)}
+	for _, plan := range r.Plans {
+		p.replayed(plan)
+	}
+	c := r.Counts
+	parts := []string{counted(c.NewlyRefused, "newly refused"), counted(c.NewlyErrored, "newly errored"), counted(c.NewlyPassed, "newly passing"),
+		counted(c.Findings, "with other findings"), counted(c.Unread, "unread"), counted(c.Same, "the same")}
+	color := page.Red
+	if r.Outcome == api.Passed {
+		color = page.Green
+	}
+	p.Line(0, p.Paint(color, fmt.Sprintf("%s: %s", plural(c.Plans, "plan"), strings.Join(nonzero(parts), ", "))))
+	_, err := p.WriteTo(w)
+	return err
+}
+
+func counted(n int, what string) string { return fmt.Sprintf("%d %s", n, what) }
+
+func nonzero(parts []string) (out []string) {
+	for _, p := range parts {
+		if !strings.HasPrefix(p, "0 ") {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func (p writer) replayed(r api.ReplayedPlan) {
+	word, color := "CANNOT BE READ", page.Red
+	switch r.Difference {
+	case api.NewlyRefused:
+		word = "NEWLY REFUSED"
+	case api.NewlyErrored:
+		word = "NEWLY ERRORED"
+	case api.NewlyPassed:
+		word, color = "newly passes", page.Green
+	case api.OtherFinding:
+		word, color = "other findings", page.Yellow
+	}
+	p.Line(0, fmt.Sprintf("%s%s %s", p.Paint(color, word), strings.Repeat(" ", 14-len(word)), page.Visible(r.Path)))
+	p.findings("+", r.Added, r.MoreAdded)
+	p.findings("-", r.Removed, r.MoreGone)
+	if r.Error != "" {
+		p.Prose(6, 8, page.Plain, r.Error)
+	}
+	if r.Hint != "" {
+		p.Prose(6, 8, page.Plain, "hint: "+r.Hint)
+	}
+}
+
+func (p writer) findings(sign string, findings []api.Finding, more int) {
+	for _, f := range findings {
+		level := string(f.Level)
+		if f.Excepted {
+			level = "excepted"
+		}
+		p.Line(6, page.Visible(strings.TrimRight(fmt.Sprintf("%s %s %s %s", sign, level, f.Rule, f.Address), " ")))
+		if f.Message != "" {
+			p.Prose(10, 10, page.Dim, f.Message)
+		}
+	}
+	if more > 0 {
+		p.Line(6, fmt.Sprintf("%s %d more", sign, more))
+	}
+}
