@@ -34,6 +34,10 @@ const (
 	Rules Language = "rules"
 	Rego  Language = "rego"
 	CUE   Language = "cue"
+
+	// Exceptions is none of them: it stands where a file of exceptions has a
+	// verdict of its own, which by itself judges nothing.
+	Exceptions Language = "exceptions"
 )
 
 // A Finding is one statement of a policy about a plan.
@@ -50,8 +54,17 @@ type Finding struct {
 	Title     string         `json:"title,omitempty"` // what the finding is about, in few words; only decisions have one
 	Message   string         `json:"message"`         // never holds a sensitive value
 	Positions []string       `json:"positions,omitempty"`
-	Excepted  bool           `json:"excepted,omitempty"` // an exception applies: shown, not counted
-	Details   map[string]any `json:"details,omitempty"`  // what else the policy attached, sensitive values removed
+	Excepted  bool           `json:"excepted,omitempty"`  // an exception applies: shown, not counted
+	Exception *Exception     `json:"exception,omitempty"` // which one, where a file of exceptions has it
+	Details   map[string]any `json:"details,omitempty"`   // what else the policy attached, sensitive values removed
+}
+
+// An Exception is why a finding does not count (docs/exceptions.md).
+type Exception struct {
+	Reason  string `json:"reason"`
+	Owner   string `json:"owner"`
+	Expires string `json:"expires"` // as it was written: a day, valid to its end in UTC, or RFC 3339
+	At      string `json:"at"`      // FILE:LINE:COLUMN
 }
 
 // A RuleCount says how many changes one rule looked at.
@@ -117,4 +130,6 @@ type PlanCheck struct {
 	Summary Summary `json:"summary"`
 	Error   string  `json:"error,omitempty"` // why this is no plan that can be judged
 	Hint    string  `json:"hint,omitempty"`
+
+	Composition *Composition `json:"composition,omitempty"` // of every verdict on it; null when it was not judged
 }

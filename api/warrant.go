@@ -10,12 +10,14 @@ const WarrantFormat = 1
 // It is sealed, not signed: Seal detects damage and careless edits. Whoever can
 // write the directory can write a new warrant (docs/warrant.md).
 type Warrant struct {
-	Format   int       `json:"format"`
-	Created  string    `json:"created"` // RFC 3339, UTC
-	Binding  Binding   `json:"binding"`
-	Verdicts []Verdict `json:"verdicts"`
-	Summary  Summary   `json:"summary"`
-	Seal     string    `json:"seal"` // digest of the RFC 8785 form of the rest
+	Format      int          `json:"format"`
+	Run         string       `json:"run"`     // "run_" and 32 hexadecimal digits, drawn for every plan
+	Created     string       `json:"created"` // RFC 3339, UTC
+	Binding     Binding      `json:"binding"`
+	Verdicts    []Verdict    `json:"verdicts"`    // passed, or failed softly: then an apply needs an override
+	Composition *Composition `json:"composition"` // of the verdicts; null when nothing judged
+	Summary     Summary      `json:"summary"`
+	Seal        string       `json:"seal"` // digest of the RFC 8785 form of the rest
 }
 
 // A Binding is what a plan was made from. Every digest is "sha256:" and 64

@@ -6,6 +6,7 @@ package main
 import (
 	"context"
 	"os"
+	"time"
 
 	"github.com/assize-iac/assize/internal/cli"
 	"github.com/assize-iac/assize/internal/policy"
@@ -19,16 +20,16 @@ import (
 var version = "dev"
 
 func main() {
-	os.Exit(run())
+	os.Exit(run(time.Now))
 }
 
-func run() int {
+func run(now func() time.Time) int {
 	// Rego and CUE cannot be bounded from inside; the child that judges them is
 	// this same binary, so that what a laptop judged is what the gate judges.
 	if len(os.Args) > 1 && os.Args[1] == confine.Argument {
 		return confine.Child(confined())
 	}
-	g := &cli.Globals{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Engines: engines(), Version: version}
+	g := &cli.Globals{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Engines: engines(), Version: version, Now: now}
 	return cli.Run(context.Background(), g, os.Args[1:])
 }
 

@@ -23,11 +23,24 @@ var update = flag.Bool("update", false, "rewrite what the scripts expect")
 func TestMain(m *testing.M) {
 	// Tests that run a command in this process judge in children of it.
 	if len(os.Args) > 1 && os.Args[1] == confine.Argument {
-		os.Exit(run())
+		os.Exit(run(time.Now))
 	}
 	testscript.Main(m, map[string]func(){
-		"assize": main,
+		"assize": func() { os.Exit(run(clock)) },
 	})
+}
+
+// clock is the machine's, or stands at NOW where a script has set it.
+func clock() time.Time {
+	text := os.Getenv("NOW")
+	if text == "" {
+		return time.Now()
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		panic(err)
+	}
+	return at
 }
 
 // TestScript runs the specification of the command line: every script is a

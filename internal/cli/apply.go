@@ -10,7 +10,6 @@ import (
 
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/gate"
-	"github.com/assize-iac/assize/internal/plan"
 	"github.com/assize-iac/assize/internal/policy"
 	"github.com/assize-iac/assize/internal/problem"
 	"github.com/assize-iac/assize/internal/runner"
@@ -22,7 +21,8 @@ const applyHelp = `Apply the plan that assize plan has saved, and no other.
 The apply is refused (exit 3) when the plan file, the configuration, the lock file,
 the variables, the tool, the workspace or the state are not those of the plan's
 warrant. Then the policies that are named here judge the plan again (exit 5 when it
-violates one); without a policy flag, those of assize.yaml that bind the stack.
+violates one); without a policy flag, those of assize.yaml that bind the stack. What
+a soft-mandatory policy denies needs an override that still holds (assize override).
 
 A saved plan can be applied once. Ctrl-C asks the tool to stop in its own order; a
 second Ctrl-C makes it stop at once, and what it did last may be lost.
@@ -35,6 +35,7 @@ type applyOptions struct {
 	policies  policyFlags
 	from      provenanceFlags
 	dir, file string
+	override  []string
 	json      bool
 	again     string // the flags of a plan that would take the place of this one, for hints
 }
@@ -57,6 +58,7 @@ func newApplyCmd(g *Globals) *cobra.Command {
 	o.policies.register(cmd)
 	o.from.register(cmd)
 	cmd.Flags().StringVarP(&o.dir, "chdir", "C", ".", "work in `DIR`, the stack's directory; paths are relative to it")
+	cmd.Flags().StringArrayVar(&o.override, "override", nil, "take the overrides of `FILE` (repeatable; default the file beside the warrant, if there is one)")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print what the apply came to on standard output, and nothing else")
 	return cmd
 }
@@ -64,7 +66,7 @@ func newApplyCmd(g *Globals) *cobra.Command {
 // runApply prints the result as JSON whatever it is, so that a program need
 // not read words.
 func runApply(ctx context.Context, g *Globals, o applyOptions) error {
-	result := api.Applied{Outcome: api.ApplyFailed, Refusals: []api.Refusal{}, Policies: []api.Verdict{}, Findings: []api.Finding{}}
+	result := api.Applied{Outcome: api.ApplyFailed, Refusals: []api.Refusal{}, Policies: []api.Verdict{}, Findings: []api.Finding{}, Overrides: []api.Override{}}
 	err := retyped(o.again, apply(ctx, g, o, &result))
 	if !o.json {
 		return err
@@ -103,7 +105,7 @@ func apply(ctx context.Context, g *Globals, o applyOptions, result *api.Applied)
 	if err != nil {
 		return refused(result, []api.Refusal{{What: "warrant", Message: err.Error(), Hint: problem.Hint(err)}})
 	}
-	result.Warrant, result.Summary = warrant.Seal, warrant.Summary
+	result.Warrant, result.Run, result.Summary = warrant.Seal, warrant.Run, warrant.Summary
 	ctx, w, err := g.workOn(ctx, stack, o.json)
 	if err != nil {
 		return err
@@ -115,21 +117,34 @@ func apply(ctx context.Context, g *Globals, o applyOptions, result *api.Applied)
 	}
 	// What is stale is refused before any policy is read (seed 003, "Where each
 	// command judges").
-	policies, err := g.usable(dir, o.policies)
+	bench, err := g.usable(dir, o.policies)
 	if err != nil {
 		result.Outcome = api.ApplyViolated
 		return err
+	}
+	bench = bench.during(run)
+	overrides, err := o.overrides(stack)
+	if err != nil {
+		result.Outcome = api.ApplyViolated
+		return &Exit{ExitPolicy, err}
 	}
 	judged, err := stack.Read(ctx, saved, warrant.Binding)
 	if err != nil {
 		return err
 	}
 	now.Document = judged.Digest
-	decision := g.decide(w, warrant, now, judged, during(run, policies), result)
+	facts := gate.Facts{Sealed: warrant, Now: now, Policies: bench.verdicts(), Verdicts: bench.judgeOne(w, judged), Overrides: overrides, At: g.Now()}
+	decision, err := decide(facts, result)
+	if err != nil {
+		return err
+	}
 	if ctx.Err() != nil { // it reached a policy's child process, too, and its end is no verdict
 		return problem.New(api.Unavailable, "interrupted; nothing was applied")
 	}
-	return carryOut(ctx, g, w, decision, saved, warrant, result)
+	if !decision.Allowed() {
+		return deny(g, w, decision, o, result)
+	}
+	return carryOut(ctx, g, w, saved, warrant, result)
 }
 
 // observe refuses everything that has moved, in two steps: what can be seen
@@ -165,34 +180,41 @@ func observe(ctx context.Context, stack *runner.Stack, saved *runner.Saved, was 
 	return now, nil
 }
 
-// decide judges the plan and asks the gate, which sees everything at once:
-// nothing that was compared above is taken for granted.
-func (g *Globals) decide(w *work, warrant api.Warrant, now api.Binding, p *plan.Plan, policies []namedPolicy, result *api.Applied) gate.Decision {
-	verdicts := g.judge(w, p, policies)
-	check := policy.Collect([]policy.Judged{{Verdicts: verdicts}})
+// decide asks the gate, which sees everything at once: nothing that was
+// compared above is taken for granted.
+func decide(f gate.Facts, result *api.Applied) (gate.Decision, error) {
+	decision := gate.Decide(f)
+	check := policy.Collect([]policy.Judged{{Verdicts: f.Verdicts}})
 	result.Policies, result.Findings = check.Policies, check.Findings
-	return gate.Decide(gate.Facts{Sealed: warrant, Now: now, Policies: len(policies), Verdicts: verdicts})
+	result.Overrides = append(result.Overrides, decision.Overrides()...)
+	if len(f.Verdicts) == 0 {
+		return decision, nil
+	}
+	composition, err := gate.Compose(f.Verdicts)
+	result.Composition = &composition
+	return decision, err
 }
 
 // deny says why the gate refuses: 5 when policies are the only reason, else 3.
-func deny(g *Globals, w *work, decision gate.Decision, result *api.Applied) error {
+func deny(g *Globals, w *work, decision gate.Decision, o applyOptions, result *api.Applied) error {
 	if !decision.Violation() {
 		return refused(result, decision.Refusals())
 	}
 	result.Outcome, result.Refusals = api.ApplyViolated, decision.Refusals()
-	if err := printVerdicts(w.out, g.Err, result.Policies, w.look); err != nil {
+	if err := printVerdicts(w.out, g.Err, result.Policies, result.Overrides, w.look); err != nil {
 		return err
 	}
 	fmt.Fprint(g.Err, "\nnothing was applied\n")
-	return &Exit{Code: ExitPolicy}
+	missing := missingOverrides(decision.Refusals(), o)
+	if len(missing) == 0 {
+		return &Exit{Code: ExitPolicy}
+	}
+	return &Exit{ExitPolicy, because(missing)}
 }
 
-// carryOut applies what the decision allows, and nothing without one.
-func carryOut(ctx context.Context, g *Globals, w *work, decision gate.Decision, saved *runner.Saved, warrant api.Warrant, result *api.Applied) error {
-	if !decision.Allowed() {
-		return deny(g, w, decision, result)
-	}
-	if err := printVerdicts(w.out, g.Err, result.Policies, w.look); err != nil {
+// carryOut applies a plan that the gate has let pass.
+func carryOut(ctx context.Context, g *Globals, w *work, saved *runner.Saved, warrant api.Warrant, result *api.Applied) error {
+	if err := printVerdicts(w.out, g.Err, result.Policies, result.Overrides, w.look); err != nil {
 		return err
 	}
 	if len(result.Policies) == 0 {
@@ -221,12 +243,17 @@ func under(verdicts []api.Verdict) string {
 	if len(verdicts) == 0 {
 		return ""
 	}
-	return ", judged by " + count(len(verdicts), "policy", "policies")
+	return ", judged by " + count(judges(verdicts), "policy", "policies")
 }
 
 // refused is the gate's no as an error that names every reason.
 func refused(result *api.Applied, refusals []api.Refusal) error {
 	result.Outcome, result.Refusals = api.ApplyRefused, refusals
+	return because(refusals)
+}
+
+// because joins refusals and what to type next.
+func because(refusals []api.Refusal) error {
 	var messages, hints []string
 	for _, r := range refusals {
 		messages = append(messages, r.Message)

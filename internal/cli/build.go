@@ -14,7 +14,7 @@ import (
 	"github.com/assize-iac/assize/internal/policy/suite"
 	"github.com/assize-iac/assize/internal/problem"
 	"github.com/assize-iac/assize/internal/repo"
-	"github.com/assize-iac/assize/internal/report"
+	"github.com/assize-iac/assize/internal/report/parcel"
 )
 
 const buildHelp = `Check a policy and write it as one file, a bundle that never changes.
@@ -80,7 +80,7 @@ func runBuild(g *Globals, o buildOptions, path string) error {
 		return err
 	}
 	b.Path = out
-	return report.Bundle(g.Out, b)
+	return parcel.Text(g.Out, b)
 }
 
 func readForBundle(f policyFlags, path string) (policy.Source, error) {

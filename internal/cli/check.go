@@ -6,9 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"runtime"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -71,7 +69,7 @@ func runCheck(ctx context.Context, g *Globals, o checkOptions, args []string) er
 	if err != nil {
 		return &Exit{ExitUnknown, err}
 	}
-	policies, err := o.policies.read(o.dir)
+	bench, err := g.bench(o.dir, o.policies)
 	if err != nil {
 		return &Exit{ExitUnknown, err}
 	}
@@ -83,14 +81,14 @@ func runCheck(ctx context.Context, g *Globals, o checkOptions, args []string) er
 	if err != nil {
 		return &Exit{ExitUnknown, err}
 	}
-	check := policy.Collect(judgeAll(g.Engines, inputs, during(run, policies)))
+	check := policy.Collect(bench.during(run).judge(inputs))
 	if o.failOnWarn {
 		check = policy.FailOnWarn(check)
 	}
 	if err := format.Write(g.Out, check, g.reportOptions()); err != nil {
 		return &Exit{ExitUnknown, problem.New(api.Internal, "the result could not be written: %w", err)}
 	}
-	if len(policies) == 0 {
+	if len(bench.policies) == 0 {
 		return &Exit{ExitUnknown, problem.New(api.Invalid, "no policy was named: nothing was judged").
 			WithHint("name one with --rules, --rego or --cue, or list policies in assize.yaml")}
 	}
@@ -186,37 +184,6 @@ func showPlan(ctx context.Context, planFile string) ([]byte, error) {
 		return nil, err
 	}
 	return tool.Show(ctx, ".", planFile)
-}
-
-// judgeAll judges every plan by every policy, as many policies at a time as
-// there are cores. The order of the result is that of the arguments.
-func judgeAll(engines []policy.Engine, inputs []planInput, policies []namedPolicy) []policy.Judged {
-	out := make([]policy.Judged, len(inputs))
-	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
-	var wg sync.WaitGroup
-	for i, in := range inputs {
-		out[i].Plan = planCheck(in)
-		if in.err != nil {
-			continue
-		}
-		out[i].Verdicts = make([]api.Verdict, len(policies))
-		for j, p := range policies {
-			wg.Go(func() {
-				slots <- struct{}{}
-				defer func() { <-slots }()
-				out[i].Verdicts[j] = judgeOne(engines, p, in.plan)
-			})
-		}
-	}
-	wg.Wait()
-	return out
-}
-
-func judgeOne(engines []policy.Engine, p namedPolicy, pl *plan.Plan) api.Verdict {
-	if p.err != nil {
-		return policy.Errored(p.src, p.err)
-	}
-	return policy.Judge(engines, p.src, pl)
 }
 
 func planCheck(in planInput) api.PlanCheck {

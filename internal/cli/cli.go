@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -24,6 +25,7 @@ type Globals struct {
 	Err     io.Writer // progress, errors, hints
 	Engines []policy.Engine
 	Version string
+	Now     func() time.Time // the clock of warrants, exceptions and overrides
 }
 
 // Run executes one command line and returns the exit code. It is the only
@@ -68,7 +70,7 @@ func newRootCmd(g *Globals) *cobra.Command {
 		},
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newPlanCmd(g), newApplyCmd(g), newShowCmd(g), newPolicyCmd(g), newVersionCmd(g))
+	root.AddCommand(newPlanCmd(g), newApplyCmd(g), newOverrideCmd(g), newShowCmd(g), newPolicyCmd(g), newVersionCmd(g))
 	return root
 }
 

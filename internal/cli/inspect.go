@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"io"
+
 	"github.com/spf13/cobra"
 
 	"github.com/assize-iac/assize/api"
@@ -8,7 +10,8 @@ import (
 	"github.com/assize-iac/assize/internal/policy/bundle"
 	"github.com/assize-iac/assize/internal/problem"
 	"github.com/assize-iac/assize/internal/repo"
-	"github.com/assize-iac/assize/internal/report"
+	"github.com/assize-iac/assize/internal/report/page"
+	"github.com/assize-iac/assize/internal/report/parcel"
 )
 
 const inspectHelp = `Show what a bundle is: its digests, how it is judged, and what is in it.
@@ -36,11 +39,11 @@ func newPolicyInspectCmd(g *Globals) *cobra.Command {
 }
 
 func runInspect(g *Globals, format, path string) error {
-	write := report.Bundle
+	write := parcel.Text
 	switch format {
 	case "text":
 	case "json":
-		write = report.BundleJSON
+		write = func(w io.Writer, b api.Bundle) error { return page.JSON(w, b) }
 	default:
 		return problem.New(api.Invalid, "--format %s is not known", format).WithHint("use text or json")
 	}

@@ -22,7 +22,8 @@ const planHelp = `Plan the stack in the current directory, have every named poli
 and save it with a warrant, without which it cannot be applied.
 
 A plan that violates a policy is not saved, and a new plan voids the one that was
-saved before. Without a policy flag, the policies of assize.yaml that bind the
+saved before. One that violates only soft-mandatory policies of assize.yaml is kept
+for an override, and the exit code is 5 all the same. Without a policy flag, the policies of assize.yaml that bind the
 stack judge; without any, nothing does, and the plan says so.
 
   assize plan --policy policy/rules.json
@@ -108,58 +109,87 @@ func runPlan(ctx context.Context, g *Globals, o planOptions) error {
 	if err != nil {
 		return err
 	}
-	changes, err := makePlan(ctx, g, stack, o)
+	made, err := makePlan(ctx, g, stack, o)
 	if err != nil {
-		if voided {
+		if voided && !made.kept {
 			fmt.Fprintln(g.Err, "assize: the plan that was saved before has been removed")
 		}
 		return err
 	}
-	if o.detailed && changes {
+	if o.detailed && made.changes {
 		return &Exit{Code: ExitUnknown}
 	}
 	return nil
 }
 
-// makePlan plans, has the plan judged, and saves it; it reports whether there
-// is anything to apply.
-func makePlan(ctx context.Context, g *Globals, stack *runner.Stack, o planOptions) (changes bool, err error) {
+// made is what became of a plan.
+type made struct {
+	changes bool // there is something to apply
+	kept    bool // it is saved with a warrant
+}
+
+// makePlan plans, has the plan judged, and saves it.
+func makePlan(ctx context.Context, g *Globals, stack *runner.Stack, o planOptions) (made, error) {
+	var none made
 	run, err := o.from.readToApply(stack.Session.Dir)
 	if err != nil {
-		return false, err
+		return none, err
 	}
-	policies, err := g.usable(stack.Session.Dir, o.policies)
+	bench, err := g.usable(stack.Session.Dir, o.policies)
 	if err != nil {
-		return false, err
+		return none, err
 	}
 	ctx, w, err := g.workOn(ctx, stack, o.json)
 	if err != nil {
-		return false, err
+		return none, err
 	}
 	defer w.stop()
 	planned, err := stack.Plan(ctx, runner.Options{Flags: o.flags, Vars: o.vars})
 	if err != nil {
-		return false, nothingSaved(err)
+		return none, nothingSaved(err)
 	}
 	defer planned.Close() // saved or not, the working copy goes
-	verdicts := g.judge(w, planned.Plan, during(run, policies))
+	verdicts := bench.during(run).judgeOne(w, planned.Plan)
 	// Ctrl-C reaches a policy's child process as well; its end is no verdict.
 	if ctx.Err() != nil {
-		return false, problem.New(api.Unavailable, "interrupted; no plan file was written")
+		return none, problem.New(api.Unavailable, "interrupted; no plan file was written")
 	}
 	if o.json {
 		if err := printDocument(g, planned.Plan, o); err != nil {
-			return false, err
+			return none, err
 		}
 	}
-	if err := verdictsOf(g, w, verdicts); err != nil {
-		return false, err
+	return conclude(g, w, planned, verdicts, o)
+}
+
+// conclude prints what the policies came to, and keeps the plan unless one of
+// them blocks it for good. One that only soft-mandatory policies refuse is kept
+// for an override (docs/warrant.md, rule 11); the exit code says no all the same.
+func conclude(g *Globals, w *work, planned *runner.Planned, verdicts []api.Verdict, o planOptions) (made, error) {
+	if err := printVerdicts(w.out, g.Err, verdicts, nil, w.look); err != nil {
+		return made{}, err
 	}
-	if err := save(stack, planned, verdicts, o.out); err != nil {
-		return false, err
+	stands := api.StandsPassed
+	if len(verdicts) > 0 {
+		stands = policy.Strongest(verdicts)
+	}
+	if stands != api.StandsPassed && stands != api.StandsSoftFailed {
+		fmt.Fprint(g.Err, "\nno plan file was written\n")
+		return made{}, &Exit{Code: ExitPolicy}
+	}
+	warrant, err := save(w.stack, planned, verdicts, o.out, g.Now())
+	if err != nil {
+		return made{}, err
+	}
+	done := made{changes: planned.Changes, kept: true}
+	if stands == api.StandsSoftFailed {
+		if err := printSoft(g, warrant, o); err != nil {
+			return done, err
+		}
+		return done, &Exit{Code: ExitPolicy}
 	}
 	fmt.Fprintf(w.out, "\n%s\n", conclusion(planned.Changes, verdicts, o))
-	return planned.Changes, nil
+	return done, nil
 }
 
 // printDocument comes before the verdict, so that a refused plan can be looked
@@ -175,30 +205,18 @@ func printDocument(g *Globals, p *plan.Plan, o planOptions) error {
 	return nil
 }
 
-// verdictsOf prints what the policies came to, and stops at one that blocks.
-func verdictsOf(g *Globals, w *work, verdicts []api.Verdict) error {
-	if err := printVerdicts(w.out, g.Err, verdicts, w.look); err != nil {
-		return err
-	}
-	if len(verdicts) == 0 || policy.Compose(verdicts) == api.Passed {
-		return nil
-	}
-	fmt.Fprint(g.Err, "\nno plan file was written\n")
-	return &Exit{Code: ExitPolicy}
-}
-
-// save seals the plan. Sealing refuses what did not pass, so a mistake above
-// cannot put a refused plan in place.
-func save(stack *runner.Stack, planned *runner.Planned, verdicts []api.Verdict, file string) error {
-	w, err := gate.Seal(planned.Binding, verdicts, planned.Plan.Summary(), time.Now())
+// save seals the plan. Sealing refuses what is blocked for good, so a mistake
+// above cannot put a refused plan in place.
+func save(stack *runner.Stack, planned *runner.Planned, verdicts []api.Verdict, file string, now time.Time) (api.Warrant, error) {
+	w, err := gate.Seal(planned.Run, planned.Binding, verdicts, planned.Plan.Summary(), now)
 	if err != nil {
-		return err
+		return w, err
 	}
 	text, err := gate.Encode(w)
 	if err != nil {
-		return err
+		return w, err
 	}
-	return stack.Save(planned, file, text)
+	return w, stack.Save(planned, file, text)
 }
 
 // conclusion is the last line: what was saved, who judged it, what comes next.
@@ -208,7 +226,7 @@ func conclusion(changes bool, verdicts []api.Verdict, o planOptions) string {
 		file = runner.DefaultFile
 	}
 	said := "no policy was named: nothing was judged"
-	if n := len(verdicts); n > 0 {
+	if n := judges(verdicts); n > 0 {
 		said = "judged by " + count(n, "policy, which lets it pass", "policies, all of which let it pass")
 	}
 	next := "There is nothing to apply."
@@ -234,7 +252,7 @@ func nothingSaved(err error) error {
 // the same policies judge.
 func chosen(cmd *cobra.Command) string {
 	var b strings.Builder
-	names := []string{"chdir", "policy", "rules", "rego", "cue", "namespace", "all-namespaces", "data", "input-shape"}
+	names := []string{"chdir", "policy", "rules", "rego", "cue", "namespace", "all-namespaces", "data", "input-shape", "exceptions"}
 	for _, name := range append(names, provenanceNames()...) {
 		f := cmd.Flags().Lookup(name)
 		if f == nil || !f.Changed {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -35,6 +34,7 @@ type policyFlags struct {
 	namespaces, data      []string
 	allNamespaces         bool
 	inputShape            string
+	exceptions            []string
 }
 
 func (f *policyFlags) register(cmd *cobra.Command) {
@@ -52,6 +52,7 @@ func (f *policyFlags) registerRego(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.namespaces, "namespace", nil, "Rego package to judge, default main (repeatable)")
 	flags.BoolVar(&f.allNamespaces, "all-namespaces", false, "judge every Rego package that has rules")
 	flags.StringArrayVar(&f.data, "data", nil, "documents below data for Rego: `FILE` or directory (repeatable)")
+	flags.StringArrayVar(&f.exceptions, "exceptions", nil, "exceptions to what policies say, JSON or YAML: `FILE` (repeatable)")
 	flags.StringVar(&f.inputShape, "input-shape", "root", "where Rego finds the plan in its input: root, plan, tfplan or terraform")
 }
 
@@ -59,16 +60,6 @@ func (f *policyFlags) registerRego(cmd *cobra.Command) {
 type namedPolicy struct {
 	src policy.Source
 	err error
-}
-
-// during returns the policies for one run: what they may see of it is the same
-// for all.
-func during(run policy.Run, policies []namedPolicy) []namedPolicy {
-	out := slices.Clone(policies)
-	for i := range out {
-		out[i].src.Run = run
-	}
-	return out
 }
 
 // read returns every policy that the flags name, or, when they name none,

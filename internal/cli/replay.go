@@ -13,6 +13,7 @@ import (
 	"github.com/assize-iac/assize/internal/policy/suite"
 	"github.com/assize-iac/assize/internal/problem"
 	"github.com/assize-iac/assize/internal/repo"
+	"github.com/assize-iac/assize/internal/report/page"
 	"github.com/assize-iac/assize/internal/report/trial"
 )
 
@@ -88,7 +89,7 @@ func runReplay(g *Globals, o replayOptions, args []string) error {
 	out := suite.Sum(g.replay(o.dir, paths, present, candidate))
 	out.Present, out.Candidate = replayed(present), replayed(candidate)
 	if o.format == "json" {
-		err = trial.JSON(g.Out, out)
+		err = page.JSON(g.Out, out)
 	} else {
 		err = trial.Replay(g.Out, out, g.pageOptions())
 	}
@@ -175,7 +176,7 @@ func (g *Globals) replay(dir string, paths []string, present, candidate []policy
 	return out
 }
 
-func replayPlan(dir, path string, before, after bench) api.ReplayedPlan {
+func replayPlan(dir, path string, before, after panel) api.ReplayedPlan {
 	raw, err := repo.ReadStored(dir, path)
 	var p *plan.Plan
 	if err == nil {
@@ -192,24 +193,24 @@ func replayPlan(dir, path string, before, after bench) api.ReplayedPlan {
 	return out
 }
 
-// A bench is the policies that judge a plan together.
-type bench []*policy.Session
+// A panel is the policies that judge a plan together.
+type panel []*policy.Session
 
-func sessions(engines []policy.Engine, sources []policy.Source) (b bench) {
+func sessions(engines []policy.Engine, sources []policy.Source) (b panel) {
 	for _, src := range sources {
 		b = append(b, policy.Open(engines, src))
 	}
 	return b
 }
 
-func (b bench) judge(p *plan.Plan) (verdicts []api.Verdict) {
+func (b panel) judge(p *plan.Plan) (verdicts []api.Verdict) {
 	for _, s := range b {
 		verdicts = append(verdicts, s.Judge(p))
 	}
 	return verdicts
 }
 
-func (b bench) close() {
+func (b panel) close() {
 	for _, s := range b {
 		s.Close()
 	}

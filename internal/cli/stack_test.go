@@ -55,7 +55,7 @@ func TestWarningBesideDeny(t *testing.T) {
 		passed   bool
 	}{{[]api.Verdict{warns}, true}, {[]api.Verdict{warns, denies}, false}} {
 		var out, why bytes.Buffer
-		if err := printVerdicts(&out, &why, tc.verdicts, report.Options{}); err != nil {
+		if err := printVerdicts(&out, &why, tc.verdicts, nil, report.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(out.String(), "said so") || strings.Contains(out.String(), "policy passed") != tc.passed {
@@ -82,9 +82,9 @@ func TestInterruptedJudging(t *testing.T) {
 	defer close(engine.letGo)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	g := &Globals{Engines: []policy.Engine{engine}}
 	w := &work{progress: newProgress(&bytes.Buffer{}, &bytes.Buffer{}, "x"), interrupted: ctx.Done()}
-	verdicts := g.judge(w, &plan.Plan{}, []namedPolicy{{src: policy.Source{Path: "p.json", Language: api.Rules}}})
+	b := bench{engines: []policy.Engine{engine}, policies: []namedPolicy{{src: policy.Source{Path: "p.json", Language: api.Rules}}}}
+	verdicts := b.judgeOne(w, &plan.Plan{})
 	if len(verdicts) != 1 || verdicts[0].Outcome != api.Errored {
 		t.Errorf("got %+v", verdicts)
 	}

@@ -88,7 +88,7 @@ func runTest(g *Globals, o testOptions, paths []string) error {
 	out.Outcome = suite.Overall(out.Policies)
 	switch o.format {
 	case "json":
-		err = trial.JSON(g.Out, out)
+		err = page.JSON(g.Out, out)
 	case "junit":
 		err = trial.JUnit(g.Out, out)
 	default:

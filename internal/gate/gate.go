@@ -7,6 +7,8 @@ package gate
 
 import (
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/policy"
@@ -18,13 +20,17 @@ type Facts struct {
 	Now      api.Binding   // observed now; Document is that of the plan that was judged
 	Policies int           // how many policies the applier named
 	Verdicts []api.Verdict // theirs, on the plan that is about to be applied
+
+	Overrides []api.Override // those at hand, whatever they are for
+	At        time.Time      // the moment of the decision
 }
 
 // A Decision says whether a plan may be applied. Only [Decide] makes one that
 // allows; the zero value refuses.
 type Decision struct {
-	allowed  bool
-	refusals []api.Refusal
+	allowed   bool
+	refusals  []api.Refusal
+	overrides []api.Override
 }
 
 // Allowed reports whether the apply may start.
@@ -38,11 +44,15 @@ func (d Decision) Refusals() []api.Refusal {
 	return d.refusals
 }
 
-// Violation tells "no" from "not any more": it reports whether
-// policies are the only reason against the apply.
+// Overrides lists those that let a soft failure pass, in the order of the
+// verdicts.
+func (d Decision) Overrides() []api.Override { return d.overrides }
+
+// Violation tells "no" from "not any more": it reports whether policies, and
+// overrides that are missing, are the only reason against the apply.
 func (d Decision) Violation() bool {
 	for _, r := range d.Refusals() {
-		if r.What != "policy" {
+		if r.What != "policy" && r.What != "override" {
 			return false
 		}
 	}
@@ -62,14 +72,15 @@ func Decide(f Facts) Decision {
 	if was := f.Sealed.Binding.Document; was == "" || was != f.Now.Document {
 		refusals = append(refusals, refusal("document", "the plan does not say what was judged", planAgain))
 	}
-	refusals = append(refusals, judged(f)...)
-	return Decision{allowed: len(refusals) == 0, refusals: refusals}
+	reasons, overrides := judged(f)
+	refusals = append(refusals, reasons...)
+	return Decision{allowed: len(refusals) == 0, refusals: refusals, overrides: overrides}
 }
 
-// judged gives the reasons that lie in the verdicts. No policy at all is no
-// reason: what an applier does not name does not bind (docs/warrant.md, rule 7).
-func judged(f Facts) []api.Refusal {
-	var refusals []api.Refusal
+// judged gives the reasons that lie in the verdicts, and the overrides that
+// take one away. No policy at all is no reason: what an applier does not name
+// does not bind (docs/warrant.md, rule 7).
+func judged(f Facts) (refusals []api.Refusal, overrides []api.Override) {
 	if f.Policies != len(f.Verdicts) {
 		refusals = append(refusals, refusal("policy",
 			fmt.Sprintf("%d policies were named and %d judged", f.Policies, len(f.Verdicts)), "assize apply"))
@@ -77,28 +88,53 @@ func judged(f Facts) []api.Refusal {
 	for _, v := range f.Verdicts {
 		if r, ok := against(v, f.Now.Document); ok {
 			refusals = append(refusals, r)
+		} else if policy.Stand(v) == api.StandsSoftFailed {
+			o, missing := f.override(v)
+			if refusals = append(refusals, missing...); len(missing) == 0 {
+				overrides = append(overrides, o)
+			}
+		}
+	}
+	return append(refusals, unheard(f)...), overrides
+}
+
+// unheard refuses to leave out a policy that has failed softly when the plan
+// was made: naming other policies must not take the place of an override
+// (docs/warrant.md, rule 14).
+func unheard(f Facts) []api.Refusal {
+	var refusals []api.Refusal
+	for _, r := range Soft(f.Sealed) {
+		heard := slices.ContainsFunc(f.Verdicts, func(v api.Verdict) bool { return v.Path == r.Policy && v.Engine == r.Engine })
+		if !heard {
+			refusals = append(refusals, refusal("override",
+				fmt.Sprintf("the policy %s, which the plan violates, has not judged it again", r.Policy),
+				"have the policies judge that judged the plan, or run assize plan"))
 		}
 	}
 	return refusals
 }
 
-// against gives the reason that lies in one verdict. The digest of what it
+// against gives the reason that lies in one verdict, but for a soft failure. The digest of what it
 // judged comes first: a pass of another plan is worth nothing.
 func against(v api.Verdict, document string) (api.Refusal, bool) {
-	name := fmt.Sprintf("%s (sha256:%s)", v.Path, policy.Short(v.Digest))
-	switch {
-	case v.Input != document || document == "":
-		return refusal("policy", "the policy "+name+" judged another plan", planAgain), true
-	case policy.Compose([]api.Verdict{v}) == api.Passed:
+	if v.Input != document || document == "" {
+		return refusal("policy", "the policy "+called(v)+" judged another plan", planAgain), true
+	}
+	switch policy.Stand(v) {
+	case api.StandsPassed, api.StandsSoftFailed: // whether that is overridden is another question
 		return api.Refusal{}, false
-	case v.Outcome == api.Failed:
-		return refusal("policy", "the plan violates the policy "+name, "change the configuration and run assize plan"), true
+	case api.StandsHardFailed:
+		return refusal("policy", "the plan violates the policy "+called(v), "change the configuration and run assize plan"), true
 	}
 	why := v.Error
 	if why == "" {
 		why = "it gave no outcome"
 	}
-	return refusal("policy", fmt.Sprintf("the policy %s could not judge the plan: %s", name, why), v.Hint), true
+	return refusal("policy", fmt.Sprintf("the policy %s could not judge the plan: %s", called(v), why), v.Hint), true
+}
+
+func called(v api.Verdict) string {
+	return fmt.Sprintf("%s (sha256:%s)", v.Path, policy.Short(v.Digest))
 }
 
 func refusal(what, message, hint string) api.Refusal {

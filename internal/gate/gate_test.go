@@ -18,6 +18,8 @@ import (
 
 var created = time.Date(2026, 11, 30, 12, 0, 0, 0, time.FixedZone("CET", 3600))
 
+const run = "run_0123456789abcdef0123456789abcdef"
+
 func digest(s string) string { return "sha256:" + strings.Repeat(s, 64) }
 
 func binding() api.Binding {
@@ -39,7 +41,7 @@ func verdict(outcome api.Outcome, e api.Enforcement) api.Verdict {
 
 func sealed(t testing.TB, verdicts ...api.Verdict) api.Warrant {
 	t.Helper()
-	w, err := gate.Seal(binding(), verdicts, api.Summary{Create: 1}, created)
+	w, err := gate.Seal(run, binding(), verdicts, api.Summary{Create: 1}, created)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +177,7 @@ func TestDecide(t *testing.T) {
 		{"a failed advisory policy blocks nothing", 1, []api.Verdict{verdict(api.Failed, api.Advisory)}, "", false},
 		{"failed", 1, []api.Verdict{hard(api.Failed)}, "the plan violates the policy policy/no-delete.cue (sha256:aaaaaaaaaaaa)", true},
 		{"a soft failure blocks without an override", 1, []api.Verdict{verdict(api.Failed, api.SoftMandatory)},
-			"the plan violates the policy policy/no-delete.cue (sha256:aaaaaaaaaaaa)", true},
+			"the policy policy/no-delete.cue (sha256:aaaaaaaaaaaa) needs an override: there is none", true},
 		{"errored blocks even when advisory", 1, []api.Verdict{verdict(api.Errored, api.Advisory)},
 			"the policy policy/no-delete.cue (sha256:aaaaaaaaaaaa) could not judge the plan: it gave no outcome", true},
 		{"an outcome that is none", 1, []api.Verdict{hard("")},
@@ -214,13 +216,13 @@ func TestSealRefuses(t *testing.T) {
 	for name, v := range map[string]api.Verdict{
 		"failed": verdict(api.Failed, api.HardMandatory), "errored": verdict(api.Errored, api.Advisory), "no outcome": verdict("", api.HardMandatory),
 	} {
-		if w, err := gate.Seal(binding(), []api.Verdict{v}, api.Summary{}, created); err == nil || w.Seal != "" {
+		if w, err := gate.Seal(run, binding(), []api.Verdict{v}, api.Summary{}, created); err == nil || w.Seal != "" {
 			t.Errorf("a plan whose policy %s was given a warrant", name)
 		}
 	}
 	incomplete := binding()
 	incomplete.Tool.Digest = ""
-	if _, err := gate.Seal(incomplete, nil, api.Summary{}, created); err == nil {
+	if _, err := gate.Seal(run, incomplete, nil, api.Summary{}, created); err == nil {
 		t.Error("a plan made by an unknown program was given a warrant")
 	}
 }
@@ -341,6 +343,7 @@ func move(t *rapid.T, b *api.Binding, n int) {
 func FuzzOpen(f *testing.F) {
 	f.Add(encode(f, sealed(f)))
 	f.Add(encode(f, sealed(f, verdict(api.Passed, api.HardMandatory))))
+	f.Add(encode(f, sealed(f, said())))
 	f.Add([]byte(`{"format":1}`))
 	f.Add([]byte(`null`))
 	f.Fuzz(func(t *testing.T, data []byte) {

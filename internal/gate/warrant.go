@@ -2,27 +2,32 @@ package gate
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
+	"regexp"
 	"strings"
 	"time"
-
-	"github.com/gowebpki/jcs"
 
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/policy"
 	"github.com/assize-iac/assize/internal/problem"
 )
 
-// Seal issues the warrant of a plan. It issues none when a policy did not
-// pass, so that a warrant for a refused plan cannot come into being.
-func Seal(b api.Binding, verdicts []api.Verdict, s api.Summary, created time.Time) (api.Warrant, error) {
+// Seal issues the warrant of a plan. It issues none when a policy said no for
+// good or could not judge, so that a warrant for a refused plan cannot come
+// into being.
+func Seal(run string, b api.Binding, verdicts []api.Verdict, s api.Summary, created time.Time) (api.Warrant, error) {
 	w := api.Warrant{
-		Format: api.WarrantFormat, Created: created.UTC().Format(time.RFC3339),
+		Format: api.WarrantFormat, Run: run, Created: created.UTC().Format(time.RFC3339),
 		Binding: b, Verdicts: append([]api.Verdict{}, verdicts...), Summary: s,
+	}
+	if len(verdicts) > 0 {
+		c, err := Compose(verdicts)
+		if err != nil {
+			return api.Warrant{}, err
+		}
+		w.Composition = &c
 	}
 	if err := sound(w); err != nil {
 		return api.Warrant{}, err
@@ -36,10 +41,12 @@ func Seal(b api.Binding, verdicts []api.Verdict, s api.Summary, created time.Tim
 }
 
 // Encode writes a warrant for a file.
-func Encode(w api.Warrant) ([]byte, error) {
-	text, err := json.MarshalIndent(w, "", "  ")
+func Encode(w api.Warrant) ([]byte, error) { return encode("the warrant", w) }
+
+func encode(what string, v any) ([]byte, error) {
+	text, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
-		return nil, problem.New(api.Internal, "the warrant cannot be written: %w", err)
+		return nil, problem.New(api.Internal, "%s cannot be written: %w", what, err)
 	}
 	return append(text, '\n'), nil
 }
@@ -48,24 +55,29 @@ func Encode(w api.Warrant) ([]byte, error) {
 // full, or whose seal is not that of its content (docs/warrant.md, rule 2).
 func Open(data []byte) (api.Warrant, error) {
 	var w api.Warrant
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	err := dec.Decode(&w)
-	if err == nil {
-		// Anything after the value would be a second opinion.
-		if _, err = dec.Token(); errors.Is(err, io.EOF) {
-			err = nil
-		} else if err == nil {
-			err = errors.New("something follows it")
-		}
-	}
-	if err != nil {
+	if err := decode(data, &w); err != nil {
 		return api.Warrant{}, damaged("the warrant cannot be read: %w", err)
 	}
 	if err := intact(w); err != nil {
 		return api.Warrant{}, err
 	}
 	return w, nil
+}
+
+// decode reads exactly one JSON value without unknown fields.
+func decode(data []byte, v any) error {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(v); err != nil {
+		return err
+	}
+	// Anything after the value would be a second opinion.
+	if _, err := dec.Token(); err == nil {
+		return errors.New("something follows it")
+	} else if !errors.Is(err, io.EOF) {
+		return err
+	}
+	return nil
 }
 
 // intact refuses a warrant that is not exactly what was sealed.
@@ -102,8 +114,28 @@ func sound(w api.Warrant) error {
 			return damaged("the warrant names a verdict on another plan")
 		}
 	}
-	if len(w.Verdicts) > 0 && policy.Compose(w.Verdicts) != api.Passed {
+	if !runID.MatchString(w.Run) {
+		return damaged("the warrant names a run that is none")
+	}
+	return recorded(w)
+}
+
+var runID = regexp.MustCompile(`^run_[0-9a-f]{32}$`)
+
+// recorded refuses verdicts and a composition that do not say the same, or that
+// no override could let pass.
+func recorded(w api.Warrant) error {
+	if len(w.Verdicts) == 0 {
+		if w.Composition != nil {
+			return damaged("the warrant names results and no verdict")
+		}
+		return nil
+	}
+	if s := policy.Strongest(w.Verdicts); s != api.StandsPassed && s != api.StandsSoftFailed {
 		return damaged("the warrant names a policy that did not pass")
+	}
+	if w.Composition == nil || !composes(*w.Composition, w.Verdicts) {
+		return damaged("the warrant's results are not those of its verdicts")
 	}
 	return nil
 }
@@ -114,22 +146,12 @@ func plain(name string) bool {
 	return !strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
-// digest is that of the warrant's canonical JSON without its seal (RFC 8785),
-// so that neither white space nor the order of keys matters.
+// digest is that of the warrant without its seal.
 func digest(w api.Warrant) (string, error) {
-	body, err := json.Marshal(struct {
+	return canonical(struct {
 		api.Warrant
 		Seal string `json:"seal,omitempty"` // hides the warrant's own
 	}{Warrant: w})
-	if err != nil {
-		return "", problem.New(api.Internal, "the warrant cannot be sealed: %w", err)
-	}
-	canonical, err := jcs.Transform(body)
-	if err != nil {
-		return "", problem.New(api.Internal, "the warrant cannot be sealed: %w", err)
-	}
-	sum := sha256.Sum256(canonical)
-	return "sha256:" + hex.EncodeToString(sum[:]), nil
 }
 
 func damaged(format string, args ...any) *problem.Error {

@@ -10,12 +10,17 @@ import (
 	"github.com/assize-iac/assize/internal/problem"
 )
 
+// An Excuse says why a finding does not count, or nil when it does. It sees
+// the finding as the policy made it, before secrets are replaced, and may be
+// called by several policies at once.
+type Excuse func(api.Finding) *api.Exception
+
 // Judge runs one policy on one plan. It always returns a verdict: an engine
 // that fails, panics, or returns something inconsistent has judged nothing,
-// and the verdict is errored (docs/policy.md, rule 1).
-func Judge(engines []Engine, src Source, p *plan.Plan) api.Verdict {
+// and the verdict is errored (docs/policy.md, rule 1), which nothing excuses.
+func Judge(engines []Engine, src Source, p *plan.Plan, excuses ...Excuse) api.Verdict {
 	e := engine(engines, src.Language)
-	return judge(e, src, src.Digest(), p, func() (api.Verdict, error) {
+	return judge(e, src, src.Digest(), p, excuses, func() (api.Verdict, error) {
 		if e == nil {
 			return api.Verdict{}, noEngine(src.Language)
 		}
@@ -24,7 +29,7 @@ func Judge(engines []Engine, src Source, p *plan.Plan) api.Verdict {
 }
 
 // judge makes what an engine said into a verdict. It is the one way to get one.
-func judge(e Engine, src Source, digest string, p *plan.Plan, ask func() (api.Verdict, error)) (v api.Verdict) {
+func judge(e Engine, src Source, digest string, p *plan.Plan, excuses []Excuse, ask func() (api.Verdict, error)) (v api.Verdict) {
 	defer func() {
 		if recover() != nil {
 			v = errored(src, digest, panicked(src.Language))
@@ -45,7 +50,7 @@ func judge(e Engine, src Source, digest string, p *plan.Plan, ask func() (api.Ve
 		}
 		return v
 	}
-	return complete(v, src, digest, e, p)
+	return complete(v, src, digest, e, p, excuses)
 }
 
 // Check reports why a policy cannot judge any plan, or nil.
@@ -99,7 +104,7 @@ func enforcement(src Source) api.Enforcement {
 
 // complete fills in what every verdict has, whatever the engine, and derives
 // the outcome from the findings so that the two cannot contradict each other.
-func complete(v api.Verdict, src Source, digest string, e Engine, p *plan.Plan) api.Verdict {
+func complete(v api.Verdict, src Source, digest string, e Engine, p *plan.Plan, excuses []Excuse) api.Verdict {
 	v.Path, v.Engine, v.Evaluator = src.Path, src.Language, e.Evaluator()
 	v.Digest, v.Enforcement = digest, enforcement(src)
 	if b := src.Bundle; b != nil {
@@ -111,23 +116,43 @@ func complete(v api.Verdict, src Source, digest string, e Engine, p *plan.Plan) 
 	if v.Outcome == api.Errored {
 		return v
 	}
-	v.Outcome = api.Passed
 	for i := range v.Findings {
 		f := &v.Findings[i]
 		f.Policy, f.Engine = src.Path, src.Language
 		if f.Action == "" {
 			f.Action = action(p, f.Address, f.Deposed)
 		}
-		if f.Level == api.Deny && !f.Excepted {
-			v.Outcome = api.Failed
-		}
+		excuse(f, excuses)
 	}
+	v.Outcome = Derive(v.Findings)
 	for _, r := range v.Rules {
 		if r.Matched == 0 {
 			v.Notes = append(v.Notes, fmt.Sprintf("rule %s looked at nothing in this plan", r.Rule))
 		}
 	}
 	return v
+}
+
+// excuse marks a finding that the first of the excuses covers. What a policy
+// has excepted by itself needs none.
+func excuse(f *api.Finding, excuses []Excuse) {
+	for _, covered := range excuses {
+		if f.Excepted {
+			return
+		}
+		f.Exception = covered(*f)
+		f.Excepted = f.Exception != nil
+	}
+}
+
+// Derive is what findings come to: a deny that no exception covers fails.
+func Derive(findings []api.Finding) api.Outcome {
+	for _, f := range findings {
+		if f.Level == api.Deny && !f.Excepted {
+			return api.Failed
+		}
+	}
+	return api.Passed
 }
 
 func action(p *plan.Plan, address, deposed string) string {
@@ -137,6 +162,12 @@ func action(p *plan.Plan, address, deposed string) string {
 		}
 	}
 	return ""
+}
+
+// Scrub removes the plan's secrets from a verdict that [Judge] has not made.
+func Scrub(v api.Verdict, p *plan.Plan) api.Verdict {
+	scrub(&v, p)
+	return v
 }
 
 // scrub removes the plan's secrets from every text of a verdict. It is the one
@@ -158,6 +189,10 @@ func scrub(v *api.Verdict, p *plan.Plan) {
 			f.Positions[j] = p.Redact(f.Positions[j])
 		}
 		f.Details, _ = scrubValue(f.Details, p).(map[string]any)
+		if e := f.Exception; e != nil {
+			// A copy: the exception is that of every finding it covers.
+			f.Exception = &api.Exception{Reason: p.Redact(e.Reason), Owner: p.Redact(e.Owner), Expires: p.Redact(e.Expires), At: p.Redact(e.At)}
+		}
 	}
 	if v.Rules == nil {
 		v.Rules = []api.RuleCount{}
@@ -212,28 +247,6 @@ func said(v api.Verdict) []byte {
 func withheld(v api.Verdict, src Source, err error) api.Verdict {
 	out := Errored(src, err)
 	out.Evaluator, out.Input, out.Contract = v.Evaluator, v.Input, v.Contract
-	return out
-}
-
-// Compose is the outcome of several verdicts: errored blocks whatever its
-// enforcement, a failed advisory policy does not block, and no verdict at all
-// is not a pass (docs/policy.md, rules 1 and 2).
-func Compose(verdicts []api.Verdict) api.Outcome {
-	if len(verdicts) == 0 {
-		return api.Errored
-	}
-	out := api.Passed
-	for _, v := range verdicts {
-		switch {
-		case v.Outcome == api.Failed && v.Enforcement == api.Advisory, v.Outcome == api.Passed:
-		case v.Outcome == api.Failed:
-			if out == api.Passed {
-				out = api.Failed
-			}
-		default:
-			out = api.Errored
-		}
-	}
 	return out
 }
 

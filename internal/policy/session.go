@@ -67,7 +67,7 @@ func prepare(e Engine, src Source) (p Prepared, err error) {
 
 // Judge always returns a verdict, the one that [Judge] returns.
 func (s *Session) Judge(p *plan.Plan) api.Verdict {
-	return judge(s.engine, s.src, s.digest, p, func() (api.Verdict, error) {
+	return judge(s.engine, s.src, s.digest, p, nil, func() (api.Verdict, error) {
 		if s.err != nil {
 			return api.Verdict{}, s.err
 		}

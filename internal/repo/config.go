@@ -28,8 +28,9 @@ var goType = regexp.MustCompile(` in type \S+`)
 
 // A Config is what assize.yaml says, with the directory it was found in.
 type Config struct {
-	Root     string          `yaml:"-"`
-	Policies []*PolicyConfig `yaml:"policies"` // pointers, so that a null entry is seen and refused
+	Root       string          `yaml:"-"`
+	Policies   []*PolicyConfig `yaml:"policies"`   // pointers, so that a null entry is seen and refused
+	Exceptions *string         `yaml:"exceptions"` // path of a file of exceptions, relative to the root; nil is none
 }
 
 // A PolicyConfig names one policy and the stacks it binds.
@@ -108,10 +109,13 @@ func parseConfig(data []byte) (Config, error) {
 	if err := dec.Decode(&cfg); err != nil && !errors.Is(err, io.EOF) { // an empty file says nothing
 		text := goType.ReplaceAllString(strings.TrimPrefix(err.Error(), "yaml: "), "")
 		return Config{}, problem.New(api.Invalid, "%s: %s", ConfigName, strings.Join(strings.Fields(text), " ")).
-			WithHint("this version knows the key policies, with path, enforcement and stacks")
+			WithHint("this version knows the keys policies, with path, enforcement and stacks, and exceptions")
 	}
 	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		return Config{}, problem.New(api.Invalid, "%s: more than one YAML document", ConfigName)
+	}
+	if cfg.Exceptions != nil && *cfg.Exceptions == "" {
+		return Config{}, problem.New(api.Invalid, "%s: exceptions is empty", ConfigName).WithHint("name a file of exceptions, or leave the key out")
 	}
 	for i := range cfg.Policies {
 		if err := cfg.Policies[i].check(); err != nil {

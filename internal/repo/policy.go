@@ -200,6 +200,24 @@ func ReadData(dir, path string) ([]policy.File, error) {
 	return readFiles(path, full, names)
 }
 
+// ReadFile reads one file that is no policy, such as exceptions, for the
+// caller to understand. A relative path is resolved in dir.
+func ReadFile(dir, path string) ([]byte, error) {
+	if path == "" {
+		return nil, problem.New(api.Invalid, "a path is empty").WithHint("is a variable of the command line empty?")
+	}
+	full := resolve(dir, path)
+	info, err := os.Stat(full)
+	if err == nil && info.Size() > maxPolicyBytes {
+		return nil, problem.New(api.TooLarge, "%s holds more than %d MiB", path, maxPolicyBytes>>20)
+	}
+	data, err := readRegular(full)
+	if err != nil {
+		return nil, unreadable(path, err)
+	}
+	return data, nil
+}
+
 // regularFiles lists the files below root by slash-separated relative name,
 // sorted, hidden ones included and links followed: a policy file that is
 // silently left out judges nothing. Git's own directory holds no policy.

@@ -142,13 +142,20 @@ func cue() api.Check {
 }
 
 func excepted() api.Check {
-	v := verdict(api.Passed, "no-replace-stateful", "exceptions")
+	v := verdict(api.Passed, "no-replace-stateful")
 	v.Findings = []api.Finding{
-		finding(api.Deny, "no-replace-stateful", "terraform_data.db", "replace", "stateful resources are not replaced (excepted until 2026-03-01 by team-data: migration 42)"),
-		finding(api.Warn, "exceptions", "terraform_data.old", "delete", "the exception of team-web expired on 2025-01-01"),
+		finding(api.Deny, "no-replace-stateful", "terraform_data.db", "replace", "stateful resources are not replaced"),
+		finding(api.Deny, "no-replace-stateful", "terraform_data.cache", "replace", "stateful resources are not replaced (the policy's own exception)"),
 	}
-	v.Findings[0].Excepted = true
-	return collect("plan.json", v)
+	v.Findings[0].Excepted, v.Findings[1].Excepted = true, true
+	v.Findings[0].Exception = &api.Exception{Reason: "migration 42", Owner: "team-data", Expires: "2026-03-01", At: "policy/exceptions.yaml:1:3"}
+	file := verdict(api.Passed)
+	file.Path, file.Engine, file.Evaluator, file.Digest = "policy/exceptions.yaml", api.Exceptions, "assize exceptions 1", ownerDigest
+	file.Notes = []string{"the exception from rule no-delete at a.* (policy/exceptions.yaml:11:3) covers nothing here"}
+	file.Findings = []api.Finding{finding(api.Warn, "expired-exception", "", "", "the exception from rule no-delete at terraform_data.old has ended (2025-01-01)")}
+	file.Findings[0].Policy, file.Findings[0].Engine = file.Path, api.Exceptions
+	file.Findings[0].Positions = []string{"policy/exceptions.yaml:6:3"}
+	return collect("plan.json", v, file)
 }
 
 func advisory() api.Check {
@@ -198,7 +205,7 @@ func hostile() api.Check {
 		for j, lvl := range []api.Level{api.Deny, api.Warn, api.Level(s)} {
 			out.Findings = append(out.Findings, api.Finding{
 				Plan: path, Policy: path, Engine: api.Language(s), Rule: s, Level: lvl, Address: s, Deposed: s, Action: s, Path: s,
-				Message: s, Positions: []string{s, s}, Excepted: j == 2, Details: map[string]any{s: []any{s}},
+				Message: s, Positions: []string{s, s}, Excepted: j == 2, Exception: &api.Exception{Reason: s, Owner: s, Expires: s, At: s}, Details: map[string]any{s: []any{s}},
 			})
 		}
 	}

@@ -53,6 +53,9 @@ func annotation(f api.Finding, weight weight) string {
 // read away from the log.
 func annotationText(f api.Finding) string {
 	text := where(f) + ": " + said(f)
+	if why := excused(f); why != "" {
+		text += "\n" + why
+	}
 	for _, at := range f.Positions {
 		text += "\nat " + at
 	}

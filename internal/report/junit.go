@@ -133,7 +133,7 @@ func findingCase(f api.Finding, weight weight) junitCase {
 	text := lines(level(f) + " " + page.Visible(f.Rule) + ": " + annotationText(f))
 	switch {
 	case f.Excepted:
-		c.Skipped = &junitProblem{Message: "excepted: " + page.Visible(said(f))}
+		c.Skipped = &junitProblem{Message: "excepted: " + page.Visible(said(f)), Text: lines(excused(f))}
 	case weight.blocks(f):
 		c.Failure = &junitProblem{Message: page.Visible(said(f)), Type: strings.ToLower(level(f)), Text: text}
 	default:

@@ -187,6 +187,9 @@ func item(f api.Finding) string {
 		}
 		text += [...]string{" at ", ", "}[min(i, 1)] + code(at, nameMax)
 	}
+	if why := excused(f); why != "" {
+		text += "; " + code(why, messageMax)
+	}
 	return text + "\n"
 }
 
@@ -211,6 +214,9 @@ func policyEntries(c api.Check) []*entry {
 	var out []*entry
 	for _, v := range c.Policies {
 		text := "- " + code(named(v), nameMax) + " "
+		if v.Engine == api.Exceptions {
+			text = "- exceptions " + code(named(v), nameMax) + " "
+		}
 		if len(c.Plans) > 1 {
 			text += "on " + code(v.Plan, nameMax) + " "
 		}

@@ -9,8 +9,6 @@
 package report
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -67,7 +65,7 @@ func (o Options) page() page.Options { return page.Options{Color: o.Color, Width
 // JSON writes the result as it is: whoever reads it wants every byte of every
 // value, so nothing is shortened or made visible (docs/report.md, rule 7).
 func JSON(w io.Writer, c api.Check, _ Options) error {
-	return writeJSON(w, complete(c))
+	return page.JSON(w, complete(c))
 }
 
 // complete replaces every nil list by an empty one: a reader may count on a
@@ -82,18 +80,4 @@ func complete(c api.Check) api.Check {
 		v.Notes = append([]string{}, v.Notes...)
 	}
 	return c
-}
-
-// writeJSON writes v indented by two spaces, one value, one newline at the end.
-func writeJSON(w io.Writer, v any) error {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // addresses are full of > and &, and this is no HTML
-	enc.SetIndent("", "  ")
-	// Written at once or not at all: half a document parses as nothing.
-	if err := enc.Encode(v); err != nil {
-		return fmt.Errorf("encoding the report: %w", err)
-	}
-	_, err := w.Write(page.Inert(b.Bytes()))
-	return err
 }

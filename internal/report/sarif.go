@@ -89,6 +89,8 @@ type (
 	sarifSuppression struct {
 		Kind   string `json:"kind"`
 		Status string `json:"status"`
+
+		Justification string `json:"justification,omitempty"`
 	}
 	sarifProperties struct {
 		Policy    string   `json:"policy"`
@@ -120,7 +122,7 @@ func SARIF(w io.Writer, c api.Check, o Options) error {
 		r.Fingerprints = map[string]string{"primaryLocationLineHash": fmt.Sprintf("%s:%d", print, seen[print])}
 		run.Results = append(run.Results, r)
 	}
-	return writeJSON(w, sarifLog{Schema: sarifSchema, Version: sarifVersion, Runs: []sarifRun{run}})
+	return page.JSON(w, sarifLog{Schema: sarifSchema, Version: sarifVersion, Runs: []sarifRun{run}})
 }
 
 // sarifRules lists every rule that judged, those without a finding as well, so
@@ -168,7 +170,7 @@ func sarifFinding(c api.Check, f api.Finding, weight weight) sarifResult {
 		r.Locations[0].Logical = []sarifLogical{{FullyQualifiedName: f.Address, Kind: kind(f)}}
 	}
 	if f.Excepted {
-		r.Suppressions = []sarifSuppression{{Kind: "external", Status: "accepted"}}
+		r.Suppressions = []sarifSuppression{{Kind: "external", Status: "accepted", Justification: page.Visible(excused(f))}}
 	} else if f.Level == api.Deny && weight.blocks(f) {
 		r.Level = "error"
 	}

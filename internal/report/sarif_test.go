@@ -93,6 +93,8 @@ type sarif struct {
 			Suppressions        []struct {
 				Kind   string `json:"kind"`
 				Status string `json:"status"`
+
+				Justification string `json:"justification"`
 			} `json:"suppressions"`
 			Properties map[string]any `json:"properties"`
 		} `json:"results"`

@@ -101,6 +101,14 @@ func rank(f api.Finding) int {
 // level is how a finding is introduced in every format for people.
 func level(f api.Finding) string { return [...]string{"DENY", "WARN", "EXCEPTED"}[rank(f)] }
 
+// excused says why a finding does not count, or nothing.
+func excused(f api.Finding) string {
+	if f.Exception == nil || !f.Excepted {
+		return ""
+	}
+	return "excepted until " + f.Exception.Expires + " by " + f.Exception.Owner + ": " + f.Exception.Reason
+}
+
 // where names what a finding is about, with what the plan does there: the same
 // message weighs more on a replacement than on an update.
 func where(f api.Finding) string {
@@ -253,10 +261,22 @@ func named(v api.Verdict) string {
 	return fmt.Sprintf("%s (sha256:%s)", page.Visible(v.Path), page.Visible(policy.Short(v.Digest)))
 }
 
+// introduced is what a line about a verdict begins with.
+func introduced(v api.Verdict) string {
+	if v.Engine == api.Exceptions {
+		return "Exceptions "
+	}
+	return "Policy "
+}
+
 // result says what a policy came to, and how much that weighs: a reader must
 // not have to know the configuration to see why a violation does not block.
 func result(v api.Verdict) string {
 	switch {
+	case v.Engine == api.Exceptions && v.Outcome == api.Passed:
+		return "are in force."
+	case v.Engine == api.Exceptions:
+		return "cannot be used: "
 	case v.Outcome == api.Passed:
 		return "is satisfied."
 	case v.Outcome == api.Failed && v.Enforcement == api.Advisory:

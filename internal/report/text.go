@@ -68,6 +68,27 @@ func Satisfied(w io.Writer, v api.Verdict) error {
 	return p.finish(w)
 }
 
+// Overridden writes what soft failures pass under: until when, who said so, and
+// why.
+func Overridden(w io.Writer, overrides []api.Override) error {
+	p := newWriter(Options{})
+	for _, o := range overrides {
+		name := named(api.Verdict{Path: o.Policy, Digest: o.PolicyDigest})
+		p.Prose(0, 2, page.Plain, fmt.Sprintf("Policy %s is overridden until %s by %s: %s", name, o.Expires, o.Actor, o.Justification))
+	}
+	return p.finish(w)
+}
+
+// Results writes one line a result, with all of its digest, which is what an
+// override names.
+func Results(w io.Writer, results []api.Result) error {
+	p := newWriter(Options{})
+	for _, r := range results {
+		p.Line(2, "policy "+named(api.Verdict{Path: r.Policy, Digest: r.PolicyDigest})+", result "+page.Visible(r.Digest))
+	}
+	return p.finish(w)
+}
+
 func (p writer) finish(w io.Writer) error {
 	_, err := p.WriteTo(w)
 	return err
@@ -124,6 +145,9 @@ func (p writer) finding(f api.Finding) {
 	rule := fmt.Sprintf("%-*s", 30-len(word)-pad, page.Visible(f.Rule))
 	p.Line(0, fmt.Sprintf("%s%*s %s %-3s %s", p.Paint(color, word), pad, "", rule, page.Symbol(f.Action), where(f)))
 	p.Prose(6, 6, page.Plain, said(f))
+	if why := excused(f); why != "" {
+		p.Prose(6, 6, page.Dim, why)
+	}
 	for _, at := range f.Positions {
 		p.Line(10, page.Visible(at))
 	}
@@ -132,7 +156,7 @@ func (p writer) finding(f api.Finding) {
 // verdict writes the line of one policy (seed 003: with the first twelve digits
 // of its digest), and below it what makes a green less green than it looks.
 func (p writer) verdict(v api.Verdict) {
-	head := "Policy " + named(v) + " "
+	head := introduced(v) + named(v) + " "
 	if judged(v.Outcome) {
 		p.Line(0, head+p.Paint(outcomeColor(v.Outcome), result(v)))
 	} else {

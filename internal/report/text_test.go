@@ -99,3 +99,19 @@ func TestNoFormatPassesWhatWasNotJudged(t *testing.T) {
 		}
 	}
 }
+
+// What somebody typed as a reason cannot pass for a line of ours.
+func TestOverriddenIsHarmless(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	err := report.Overridden(&out, []api.Override{{
+		Policy: "p.json", PolicyDigest: "sha256:0123456789abcdef", Actor: "al\x1b[2Jice", Expires: "2026-11-30T15:00:00Z",
+		Justification: "INFRA-2214\nPolicy q.json is satisfied.",
+	}})
+	want := `Policy p.json (sha256:0123456789ab) is overridden until 2026-11-30T15:00:00Z by al\x1b[2Jice: INFRA-2214
+  Policy q.json is satisfied.
+`
+	if err != nil || out.String() != want {
+		t.Errorf("got %v\n%s", err, out.String())
+	}
+}

@@ -8,6 +8,7 @@ package runner
 import (
 	"context"
 	"crypto/rand"
+	"encoding/hex"
 	"os"
 	"path/filepath"
 	"strings"
@@ -33,6 +34,7 @@ type Options struct {
 // A Planned is a plan in a private directory, with what it was made from. It
 // is gone after Close unless it was saved.
 type Planned struct {
+	Run     string // identifies this planning: "run_" and 32 hexadecimal digits
 	Plan    *plan.Plan
 	Binding api.Binding
 	Changes bool // the tool says that there is something to do
@@ -55,7 +57,7 @@ func (s *Stack) Plan(ctx context.Context, o Options) (_ *Planned, err error) {
 	if err := s.refusePipes(origin.VarFiles); err != nil {
 		return nil, err
 	}
-	p := &Planned{}
+	p := &Planned{Run: newRun()}
 	if p.private, err = newPrivate(s.Session.Dir); err != nil {
 		return nil, err
 	}
@@ -81,6 +83,14 @@ func (s *Stack) Plan(ctx context.Context, o Options) (_ *Planned, err error) {
 		return nil, problem.New(api.Internal, "%s saved no plan: %w", s.Session.Tool.Name, err)
 	}
 	return p, s.complete(ctx, p, o.Flags)
+}
+
+// newRun draws the name of a run. What is bound to it, such as an override,
+// is bound to this one planning, even where two plans are the same.
+func newRun() string {
+	var id [16]byte
+	_, _ = rand.Read(id[:]) // never fails (crypto/rand)
+	return "run_" + hex.EncodeToString(id[:])
 }
 
 // complete reads the plan back, and what it was made from once more.

@@ -32,6 +32,22 @@ func (s *Stack) Files(file string) (plan, warrant string) {
 	return plan, plan + ".warrant.json"
 }
 
+// OverrideFile is where the override of a saved plan is looked for, beside its
+// warrant; file is as in [Stack.Files].
+func (s *Stack) OverrideFile(file string) string {
+	_, warrant := s.Files(file)
+	return overrideBeside(warrant)
+}
+
+func overrideBeside(warrant string) string {
+	return strings.TrimSuffix(warrant, ".warrant.json") + ".override.json"
+}
+
+// SaveOverride puts a document of overrides in place, for its owner alone.
+func (s *Stack) SaveOverride(path string, doc []byte) error {
+	return place(bytes.NewReader(doc), s.resolve(path))
+}
+
 // Void removes the plan that was saved in file before, and reports whether
 // there was one. A new plan voids the old one whatever becomes of it, so that
 // a refused plan leaves nothing that could be applied by accident
@@ -54,7 +70,7 @@ func (s *Stack) Void(file string) (bool, error) {
 		return false, problem.New(api.Conflict, "%s exists and is no plan that assize has saved", plan).
 			WithHint("name another file with --out, or remove it")
 	}
-	for _, path := range []string{warrant, plan} { // the warrant first: without it the plan is nothing
+	for _, path := range []string{warrant, overrideBeside(warrant), plan} { // the warrant first: without it the plan is nothing
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return false, unwritable(path, err)
 		}
@@ -215,6 +231,8 @@ func (v *Saved) Claim() error {
 	if err != nil {
 		return err
 	}
-	_ = os.Remove(v.plan) // without its warrant it is nothing
+	for _, path := range []string{overrideBeside(v.warrant), v.plan} { // without the warrant they are nothing
+		_ = os.Remove(path)
+	}
 	return nil
 }

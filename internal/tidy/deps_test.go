@@ -36,6 +36,8 @@ var imports = []struct {
 	{"internal/policy/input", "api problem plan plan/planjson"},
 	{"internal/policy", "api problem plan policy/input"},
 	{"internal/policy/decision", "api problem"},
+	{"internal/policy/strict", "api problem"},
+	{"internal/policy/except", "api problem plan policy policy/strict"},
 	{"internal/policy/suite", "api policy problem"},
 	{"internal/gate", "api problem policy"},
 
@@ -44,11 +46,12 @@ var imports = []struct {
 	{"internal/report/page", "api"},
 	{"internal/report/show", "plan report/page"},
 	{"internal/report/trial", "api report/page"},
+	{"internal/report/parcel", "api policy report/page"},
 	{"internal/report", "api plan policy report/page report/show"},
 
 	// Policy engines: pure evaluators of one language each, and the process
 	// that confines them. The child decodes the plan again, so it needs plan.
-	{"internal/policy/rules", "api problem plan plan/planjson policy"},
+	{"internal/policy/rules", "api plan plan/planjson policy policy/strict"},
 	{"internal/policy/regoengine/builtins", "api problem"},
 	{"internal/policy/regoengine/opabundle", "api problem policy"},
 	{"internal/policy/regoengine/document", "api problem plan"},
@@ -73,7 +76,7 @@ var imports = []struct {
 	{"internal/tofu", "api problem"},
 	{"internal/runner", "api problem plan tofu"},
 
-	{"internal/cli", "api problem gate plan policy policy/bundle policy/input policy/mutate policy/rules policy/suite policy/translate report report/page report/trial repo runner tofu"},
+	{"internal/cli", "api problem gate plan policy policy/bundle policy/except policy/input policy/mutate policy/rules policy/suite policy/translate report report/page report/parcel report/trial repo runner tofu"},
 
 	{"cmd/assize", "*"},
 }
@@ -127,7 +130,7 @@ var homes = map[string]string{
 	"github.com/open-policy-agent/opa/": "internal/policy/regoengine internal/policy/regoengine/builtins internal/policy/regoengine/document internal/policy/regoengine/opabundle internal/policy/regotest internal/policy/mutate",
 	"cuelang.org/go/":                   "internal/policy/cueengine internal/policy/cuefile internal/policy/mutate",
 	"github.com/go-json-experiment/":    "internal/plan/planjson internal/policy/input",
-	"go.yaml.in/yaml/":                  "internal/repo internal/policy/rules internal/policy/regoengine",
+	"go.yaml.in/yaml/":                  "internal/repo internal/policy/strict internal/policy/regoengine",
 	"github.com/bmatcuk/doublestar/":    "internal/repo",
 	"github.com/gowebpki/jcs":           "internal/gate",
 	"github.com/spf13/cobra":            "internal/cli cmd/assize",

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/assize-iac/assize/internal/plan"
 	"github.com/assize-iac/assize/internal/plan/planjson"
+	"github.com/assize-iac/assize/internal/policy/strict"
 )
 
 // A violation is what is wrong with a change.
@@ -160,7 +160,7 @@ func shown(f plan.Found) string {
 	if f.Sensitive {
 		return "(sensitive)"
 	}
-	return cut(plan.Quote(f.Value))
+	return strict.Cut(plan.Quote(f.Value))
 }
 
 // want is the rule's value in a message. Where a secret violates by being what
@@ -170,21 +170,5 @@ func (r *Rule) want(p *plan.Plan, f plan.Found) string {
 	if f.Sensitive && (r.Op == Ne || r.Op == NotIn || r.Op == NotMatches) {
 		return "(sensitive)"
 	}
-	return cut(p.Redact(plan.Quote(r.Value)))
-}
-
-// maxShown bounds what a message quotes: a whole file may stand in a value.
-const maxShown = 500
-
-// cut shortens text. Only what holds no secret may be cut: half of a secret is
-// one that nobody recognises.
-func cut(s string) string {
-	if len(s) <= maxShown {
-		return s
-	}
-	end := maxShown
-	for !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return fmt.Sprintf("%s… (%d bytes)", s[:end], len(s))
+	return strict.Cut(p.Redact(plan.Quote(r.Value)))
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/plan"
+	"github.com/assize-iac/assize/internal/policy/strict"
 )
 
 // lifecycle judges what happens to one object (seed 002, step 5;
@@ -75,7 +76,7 @@ func (j *judgement) moduleSource(r *Rule) int {
 		looked++
 		if !slices.ContainsFunc(r.patterns, func(re *regexp.Regexp) bool { return re.MatchString(m.Source) }) {
 			j.add(r, api.Finding{Address: m.Address, Action: "config"},
-				fmt.Sprintf("source %s matches none of the allowed regular expressions", cut(plan.Quote(j.plan.Redact(m.Source)))))
+				fmt.Sprintf("source %s matches none of the allowed regular expressions", strict.Cut(plan.Quote(j.plan.Redact(m.Source)))))
 		}
 	}
 	return looked
@@ -103,7 +104,7 @@ func (j *judgement) checksPass(r *Rule) int {
 			what = fmt.Sprintf("the check has the status %q", c.Status)
 		}
 		if len(c.Problems) > 0 {
-			what += "; " + cut(j.plan.Redact(strings.Join(c.Problems, "; ")))
+			what += "; " + strict.Cut(j.plan.Redact(strings.Join(c.Problems, "; ")))
 		}
 		j.add(r, api.Finding{Address: c.Address}, what)
 	}

@@ -132,10 +132,10 @@ func refusals() []refusal {
 		{"a rule that is no object", `["no_delete"]`, `r.json:1:2: rule 1: a string, want an object`},
 		{"no rules", `[]`, `r.json:1:1: no rules; a policy without rules would pass everything`},
 		{"no rules below rules", `{"rules": []}`, `r.json:1:11: no rules; a policy without rules would pass everything`},
-		{"rules of a wrong type", `{"rules": {}}`, `r.json:1:11: an object where the list of rules should be; a rules file is a list of rules, or an object with "rules"`},
-		{"another object", `{"format_version": "1.2"}`, `r.json:1:1: "rules" is missing; a rules file is a list of rules, or an object with "rules"` + "\nr.json:1:2: unknown field \"format_version\"; allowed: $schema, rules"},
+		{"rules of a wrong type", `{"rules": {}}`, `r.json:1:11: an object where the list of rules should be; a file of rules is a list of rules, or an object with "rules"`},
+		{"another object", `{"format_version": "1.2"}`, `r.json:1:1: "rules" is missing; a file of rules is a list of rules, or an object with "rules"` + "\nr.json:1:2: unknown field \"format_version\"; allowed: $schema, rules"},
 		{"rules twice", `{"rules": ` + with() + `, "rules": []}`, `r.json:1:87: duplicate field "rules"`},
-		{"a string", `"rules"`, `r.json:1:1: a string where the list of rules should be; a rules file is a list of rules, or an object with "rules"`},
+		{"a string", `"rules"`, `r.json:1:1: a string where the list of rules should be; a file of rules is a list of rules, or an object with "rules"`},
 		{"empty", " \n", `r.json:1:1: the file is empty`},
 		{"a byte-order mark", "\ufeff[]", `r.json:1:1: the file starts with a byte-order mark; save it as UTF-8 without one`},
 		{"not UTF-8", "[\n \"\xff\"]", `r.json:2:3: the file is not UTF-8`},
@@ -195,7 +195,7 @@ policy/a.json:11:5: rule 2: id is missing
 policy/a.json:11:32: rule 2: both op and check; a rule has one of them
 policy/sub/b.yaml:1:7: rule "one": duplicate id, first used at policy/a.json:4:13
 policy/sub/b.yaml:5:19: rule "one": mode "call" is none of managed, data, ephemeral
-policy/c.toml:1:1: the name does not say the format; rules end in .json, .yaml or .yml`
+policy/c.toml:1:1: the name does not say the format; it must end in .json, .yaml or .yml`
 	if err == nil {
 		t.Fatal("it loads")
 	}

@@ -8,36 +8,28 @@ import (
 
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/plan"
+	"github.com/assize-iac/assize/internal/policy/strict"
 )
 
-// A ruleReader turns one node into a Rule. It goes on after a complaint, so
-// that one run names everything that is wrong; the rule it returns then is of
-// no use, which the loader sees to.
+// A ruleReader turns one node into a Rule. The rule it returns after a
+// complaint is of no use, which the loader sees to.
 type ruleReader struct {
-	*loader
-	file   string
-	called string          // how complaints name the rule
-	got    map[string]node // its fields
-	start  node            // where it begins: for what is missing
+	strict.ObjectReader
+	ids map[string]string // of the loader
 }
 
-func (r *ruleReader) fault(n node, format string, args ...any) {
-	r.complain(r.file, n.line, n.column, "%s: %s", r.called, fmt.Sprintf(format, args...))
-}
-
-func (r *ruleReader) rule(n node) Rule {
-	rule := Rule{Position: fmt.Sprintf("%s:%d:%d", r.file, n.line, n.column)}
-	if r.start = n; n.kind != object {
-		r.fault(n, "%s, want an object", n.kind)
+func (r *ruleReader) rule(n strict.Node) Rule {
+	rule := Rule{Position: fmt.Sprintf("%s:%d:%d", r.File, n.Line, n.Column)}
+	if !r.IsObject() {
 		return rule
 	}
-	rule.ID = r.id(n.members)
-	r.fields(n.members)
-	if v, ok := r.need("level", "deny or warn"); ok {
-		rule.Level = api.Level(r.word(v, "level", words([]api.Level{api.Deny, api.Warn})))
+	rule.ID = r.id(n.Members)
+	r.Fields(fields())
+	if v, ok := r.Need("level", "deny or warn"); ok {
+		rule.Level = api.Level(r.Word(v, "level", words([]api.Level{api.Deny, api.Warn})))
 	}
-	if v, ok := r.need("message", "say what the author of a change should do"); ok {
-		rule.Message = strings.TrimSpace(r.prose(v, "message"))
+	if v, ok := r.Need("message", "say what the author of a change should do"); ok {
+		rule.Message = strings.TrimSpace(r.Prose(v, "message"))
 	}
 	r.selection(&rule)
 	if !r.opOrCheck(&rule) {
@@ -54,90 +46,44 @@ func (r *ruleReader) rule(n node) Rule {
 
 // id reads the id before anything else, because complaints name the rule by
 // it. Findings, exceptions and counts do so too, hence one line and no twin.
-func (r *ruleReader) id(members []member) string {
-	i := slices.IndexFunc(members, func(m member) bool { return m.key.text == "id" })
+func (r *ruleReader) id(members []strict.Member) string {
+	i := slices.IndexFunc(members, func(m strict.Member) bool { return m.Key.Text == "id" })
 	if i < 0 {
-		r.fault(r.start, "id is missing")
+		r.Fault(r.Start, "id is missing")
 		return ""
 	}
-	v := members[i].value
-	id := r.prose(v, "id")
+	v := members[i].Value
+	id := r.Prose(v, "id")
 	switch {
 	case id == "":
 		return ""
 	case strings.ContainsFunc(id, unicode.IsControl):
-		r.fault(v, "id %q holds a control character", id)
+		r.Fault(v, "id %q holds a control character", id)
 		return ""
 	}
-	r.called = fmt.Sprintf("rule %q", id)
+	r.Called = fmt.Sprintf("rule %q", id)
 	if first, dup := r.ids[id]; dup {
-		r.fault(v, "duplicate id, first used at %s", first)
+		r.Fault(v, "duplicate id, first used at %s", first)
 		return id
 	}
-	r.ids[id] = fmt.Sprintf("%s:%d:%d", r.file, v.line, v.column)
+	r.ids[id] = fmt.Sprintf("%s:%d:%d", r.File, v.Line, v.Column)
 	return id
-}
-
-// fields collects the known fields by name.
-func (r *ruleReader) fields(members []member) {
-	r.got = map[string]node{}
-	for _, m := range members {
-		name := m.key.text
-		if _, dup := r.got[name]; dup {
-			r.fault(m.key, "duplicate field %q", name)
-		} else if !slices.Contains(fields(), name) {
-			r.fault(m.key, "unknown field %q; allowed: %s%s", cut(name), strings.Join(fields(), ", "), near(name, fields()))
-		} else {
-			r.got[name] = m.value
-		}
-	}
-}
-
-// need returns a field that must be there; hint says what it is for.
-func (r *ruleReader) need(name, hint string) (node, bool) {
-	v, ok := r.got[name]
-	if !ok {
-		r.fault(r.start, "%s is missing; %s", name, hint)
-	}
-	return v, ok
-}
-
-// prose reads a string with something in it, or complains and returns "".
-func (r *ruleReader) prose(v node, name string) string {
-	if v.kind != text {
-		r.fault(v, "%s is %s, want a string", name, v.kind)
-	} else if strings.TrimSpace(v.text) == "" {
-		r.fault(v, "%s is empty", name)
-	} else {
-		return v.text
-	}
-	return ""
-}
-
-// word reads one of the words, or complains and returns "".
-func (r *ruleReader) word(v node, name string, words []string) string {
-	w := r.prose(v, name)
-	if w != "" && !slices.Contains(words, w) {
-		r.fault(v, "%s %q is none of %s%s", name, cut(w), strings.Join(words, ", "), near(w, words))
-		return ""
-	}
-	return w
 }
 
 // opOrCheck reads the one of the two that a rule has, and reports whether it
 // is known. With both, one of them would silently not count.
 func (r *ruleReader) opOrCheck(rule *Rule) bool {
-	op, hasOp := r.got["op"]
-	check, hasCheck := r.got["check"]
+	op, hasOp := r.Got["op"]
+	check, hasCheck := r.Got["check"]
 	switch {
 	case hasOp && hasCheck:
-		r.fault(check, "both op and check; a rule has one of them")
+		r.Fault(check, "both op and check; a rule has one of them")
 	case hasOp:
-		rule.Op = Op(r.word(op, "op", words(Ops())))
+		rule.Op = Op(r.Word(op, "op", words(Ops())))
 	case hasCheck:
-		rule.Check = Check(r.word(check, "check", words(Checks())))
+		rule.Check = Check(r.Word(check, "check", words(Checks())))
 	default:
-		r.fault(r.start, "neither op nor check; op compares the attribute at path, check looks at what the plan does")
+		r.Fault(r.Start, "neither op nor check; op compares the attribute at path, check looks at what the plan does")
 	}
 	return rule.Op != "" || rule.Check != ""
 }
@@ -146,8 +92,8 @@ func (r *ruleReader) opOrCheck(rule *Rule) bool {
 func (r *ruleReader) misplaced(rule *Rule) {
 	allowed := usable(rule)
 	for _, name := range fields() {
-		if v, ok := r.got[name]; ok && !slices.Contains(allowed, name) {
-			r.fault(v, "%s has no use for %q; allowed: %s", rule.what(), name, strings.Join(allowed, ", "))
+		if v, ok := r.Got[name]; ok && !slices.Contains(allowed, name) {
+			r.Fault(v, "%s has no use for %q; allowed: %s", rule.what(), name, strings.Join(allowed, ", "))
 		}
 	}
 }
@@ -155,18 +101,18 @@ func (r *ruleReader) misplaced(rule *Rule) {
 // selection reads what narrows a rule, and what unknown values do to it.
 func (r *ruleReader) selection(rule *Rule) {
 	for _, v := range r.strings("type", "glob") {
-		rule.Types = append(rule.Types, plan.NewGlob(v.text))
+		rule.Types = append(rule.Types, plan.NewGlob(v.Text))
 	}
 	for _, v := range r.strings("address", "glob") {
-		rule.Addresses = append(rule.Addresses, plan.NewGlob(v.text))
+		rule.Addresses = append(rule.Addresses, plan.NewGlob(v.Text))
 	}
 	rule.Modes = wordsOf[string](r, "mode", modes())
 	if len(rule.Modes) == 0 {
 		rule.Modes = []string{managed}
 	}
 	rule.Actions = wordsOf[plan.Action](r, "actions", words(actions()))
-	if v, ok := r.got["unknown"]; ok {
-		rule.AllowUnknown = r.word(v, "unknown", []string{"allow", "deny"}) == "allow"
+	if v, ok := r.Got["unknown"]; ok {
+		rule.AllowUnknown = r.Word(v, "unknown", []string{"allow", "deny"}) == "allow"
 	}
 }
 
@@ -174,7 +120,7 @@ func (r *ruleReader) selection(rule *Rule) {
 func wordsOf[T ~string](r *ruleReader, name string, allowed []string) []T {
 	var out []T
 	for _, v := range r.strings(name, "word") {
-		if w := T(r.word(v, name, allowed)); w != "" && !slices.Contains(out, w) {
+		if w := T(r.Word(v, name, allowed)); w != "" && !slices.Contains(out, w) {
 			out = append(out, w)
 		}
 	}
@@ -183,41 +129,41 @@ func wordsOf[T ~string](r *ruleReader, name string, allowed []string) []T {
 
 // strings reads a string or a list of them. Neither the list nor a string in
 // it may be empty: it would select nothing, and the rule pass everything.
-func (r *ruleReader) strings(name, what string) []node {
-	v, ok := r.got[name]
+func (r *ruleReader) strings(name, what string) []strict.Node {
+	v, ok := r.Got[name]
 	if !ok {
 		return nil
 	}
-	items := []node{v}
-	if v.kind == list {
-		items = slices.Clone(v.items)
-	} else if v.kind != text {
-		r.fault(v, "%s is %s, want a string or a list of strings", name, v.kind)
+	items := []strict.Node{v}
+	if v.Kind == strict.List {
+		items = slices.Clone(v.Items)
+	} else if v.Kind != strict.Text {
+		r.Fault(v, "%s is %s, want a string or a list of strings", name, v.Kind)
 		return nil
 	}
 	if len(items) == 0 {
-		r.fault(v, "%s is an empty list, which selects nothing; leave it out or name at least one %s", name, what)
+		r.Fault(v, "%s is an empty list, which selects nothing; leave it out or name at least one %s", name, what)
 	}
-	return slices.DeleteFunc(items, func(item node) bool {
-		if item.kind != text {
-			r.fault(item, "%s holds %s, want a string", name, item.kind)
-		} else if item.text == "" {
-			r.fault(item, "%s holds an empty %s", name, what)
+	return slices.DeleteFunc(items, func(item strict.Node) bool {
+		if item.Kind != strict.Text {
+			r.Fault(item, "%s holds %s, want a string", name, item.Kind)
+		} else if item.Text == "" {
+			r.Fault(item, "%s holds an empty %s", name, what)
 		}
-		return item.kind != text || item.text == ""
+		return item.Kind != strict.Text || item.Text == ""
 	})
 }
 
 // path reads a path, which may turn out never to match anything for no reason
 // but its spelling; package plan refuses those.
 func (r *ruleReader) path(rule *Rule) plan.Path {
-	v, ok := r.need("path", rule.what()+" needs one, such as tags.owner")
-	if !ok || r.prose(v, "path") == "" {
+	v, ok := r.Need("path", rule.what()+" needs one, such as tags.owner")
+	if !ok || r.Prose(v, "path") == "" {
 		return nil
 	}
-	path, err := plan.ParsePath(v.text)
+	path, err := plan.ParsePath(v.Text)
 	if err != nil {
-		r.fault(v, "%s", err)
+		r.Fault(v, "%s", err)
 	}
 	return path
 }

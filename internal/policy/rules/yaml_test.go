@@ -75,13 +75,13 @@ func TestYAMLRefuses(t *testing.T) {
 		{"no digit before the point", inYAML("eq", ".5"), "r.yml:6:10: .5" + ambiguous},
 		{"infinity", inYAML("lte", ".inf"), "r.yml:6:10: .inf" + ambiguous},
 		{"no number", inYAML("lte", ".nan"), "r.yml:6:10: .nan" + ambiguous},
-		{"an anchor", inYAML("eq", "&a 1"), "r.yml:6:10: rules have no anchors, aliases, merge keys or tags; write the value out"},
+		{"an anchor", inYAML("eq", "&a 1"), "r.yml:6:10: anchors, aliases, merge keys and tags are not read here; write the value out"},
 		{"an alias", inYAML("eq", "*a"), "r.yml:1:1: not YAML: unknown anchor 'a' referenced"},
-		{"a tag", inYAML("eq", "!!str 1"), "r.yml:6:10: rules have no anchors, aliases, merge keys or tags; write the value out"},
-		{"a merge key", inYAML("eq", "{<<: {a: 1}}"), "r.yml:6:11: rules have no anchors, aliases, merge keys or tags; write the value out"},
+		{"a tag", inYAML("eq", "!!str 1"), "r.yml:6:10: anchors, aliases, merge keys and tags are not read here; write the value out"},
+		{"a merge key", inYAML("eq", "{<<: {a: 1}}"), "r.yml:6:11: anchors, aliases, merge keys and tags are not read here; write the value out"},
 		{"a key that is a number", inYAML("eq", "{1: a}"), "r.yml:6:11: a key is a number, want a string; put it in quotes"},
 		{"a key that is a boolean", inYAML("eq", "{true: a}"), "r.yml:6:11: a key is a boolean, want a string; put it in quotes"},
-		{"two documents", "- id: x\n---\n- id: y\n", "r.yml:3:1: a second document; a rules file is one"},
+		{"two documents", "- id: x\n---\n- id: y\n", "r.yml:3:1: a second document; a file has one"},
 		{"nothing but a comment", "# rules\n", "r.yml:1:1: the file is empty"},
 		{"a tab", "- id: x\n\tlevel: deny\n", "r.yml:2:1: not YAML: found a tab character that violates indentation"},
 		{"not closed", "- id: [a\n", "r.yml:1:1: not YAML: did not find expected ',' or ']'"},
@@ -90,7 +90,7 @@ func TestYAMLRefuses(t *testing.T) {
 			"r.yml:5:3: rule \"x\": duplicate field \"level\"\nr.yml:6:3: rule \"x\": duplicate field \"message\""},
 		{"duplicate keys in a value", inYAML("eq", "{a: 1, a: 1}"), `r.yml:6:17: rule "x": duplicate key "a" in value`},
 		{"deep", strings.Repeat("[", 20_000), "r.yml:1:1: not YAML: exceeded max depth of 10000"},
-		{"large", "# " + strings.Repeat("x", 4<<20), "r.yml:1:1: the file has 4194306 bytes, at most 4194304 are read; split it into a directory of files"},
+		{"large", "# " + strings.Repeat("x", 4<<20), "r.yml:1:1: the file has 4194306 bytes, at most 4194304 are read; split it into several"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

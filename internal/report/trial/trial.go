@@ -5,8 +5,6 @@
 package trial
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -14,19 +12,6 @@ import (
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/report/page"
 )
-
-// JSON writes a result of the api package as it is.
-func JSON(w io.Writer, v any) error {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // addresses are full of > and &, and this is no HTML
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(v); err != nil {
-		return fmt.Errorf("encoding the report: %w", err)
-	}
-	_, err := w.Write(page.Inert(b.Bytes()))
-	return err
-}
 
 // Test writes what tests of policies came to: policy by policy, and within one
 // only what somebody has to look at, then one line that says it all.

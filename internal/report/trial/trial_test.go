@@ -65,10 +65,10 @@ func TestGolden(t *testing.T) {
 	t.Parallel()
 	for name, write := range map[string]func(*bytes.Buffer) error{
 		"test.txt":    func(b *bytes.Buffer) error { return trial.Test(b, theTest(), page.Options{}) },
-		"test.json":   func(b *bytes.Buffer) error { return trial.JSON(b, theTest()) },
+		"test.json":   func(b *bytes.Buffer) error { return page.JSON(b, theTest()) },
 		"test.xml":    func(b *bytes.Buffer) error { return trial.JUnit(b, theTest()) },
 		"replay.txt":  func(b *bytes.Buffer) error { return trial.Replay(b, theReplay(), page.Options{}) },
-		"replay.json": func(b *bytes.Buffer) error { return trial.JSON(b, theReplay()) },
+		"replay.json": func(b *bytes.Buffer) error { return page.JSON(b, theReplay()) },
 	} {
 		var b bytes.Buffer
 		if err := write(&b); err != nil {
@@ -99,7 +99,7 @@ func TestGolden(t *testing.T) {
 func TestSame(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
-	if err := trial.JSON(&b, theTest()); err != nil {
+	if err := page.JSON(&b, theTest()); err != nil {
 		t.Fatal(err)
 	}
 	var got api.PolicyTest

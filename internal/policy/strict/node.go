@@ -1,4 +1,4 @@
-package rules
+package strict
 
 import (
 	"bytes"
@@ -8,42 +8,45 @@ import (
 	"unicode/utf8"
 )
 
-// A node is one value of a rules file with its place. JSON and YAML are read
-// into the same nodes, so that one loader is strict about both. Nothing is
+// A Node is one value of a file with its place. JSON and YAML are read into
+// the same nodes, so that one loader is strict about both. Nothing is
 // interpreted yet: duplicate members are still there to complain about, and
 // numbers are text.
-type node struct {
-	kind    kind
-	text    string // of a string; of a number as it is written
-	truth   bool
-	items   []node
-	members []member // in the order of the file, duplicates included
-	line    int      // from 1
-	column  int      // from 1, in characters
+type Node struct {
+	Kind    Kind
+	Text    string // of a string; of a number as it is written
+	Truth   bool   // of a boolean
+	Items   []Node
+	Members []Member // in the order of the file, duplicates included
+	Line    int      // from 1
+	Column  int      // from 1, in characters
 }
 
-type member struct {
-	key   node // a string
-	value node
+// A Member is one field of an object.
+type Member struct {
+	Key   Node // a string
+	Value Node
 }
 
-type kind int
+// A Kind is one of the six that JSON knows.
+type Kind int
 
+// The zero Kind is Null.
 const (
-	null kind = iota
-	boolean
-	number
-	text
-	list
-	object
+	Null Kind = iota
+	Boolean
+	Number
+	Text
+	List
+	Object
 )
 
 // String names a kind for messages.
-func (k kind) String() string {
+func (k Kind) String() string {
 	return [...]string{"null", "a boolean", "a number", "a string", "a list", "an object"}[k]
 }
 
-// A misread is why a file is not JSON or YAML that can be a rules file.
+// A misread is why a file is not JSON or YAML that can be read.
 type misread struct {
 	line, column int
 	message      string
@@ -56,10 +59,10 @@ func (e *misread) Error() string { return e.message }
 // .json file, and refuses surrogate pairs, which is how many tools write emoji.
 // The standard decoder says where each token ends, which is all that positions
 // need.
-func readJSON(src []byte) (node, error) {
+func readJSON(src []byte) (Node, error) {
 	var probe json.RawMessage
 	if err := json.Unmarshal(src, &probe); err != nil {
-		return node{}, notJSON(src, err)
+		return Node{}, notJSON(src, err)
 	}
 	dec := json.NewDecoder(bytes.NewReader(src))
 	dec.UseNumber() // 9007199254740993 must stay what it is
@@ -86,36 +89,36 @@ type jsonReader struct {
 }
 
 // next returns the next token and a node that stands at its start.
-func (r *jsonReader) next() (json.Token, node) {
+func (r *jsonReader) next() (json.Token, Node) {
 	start := int(r.dec.InputOffset())
 	start += len(r.src[start:]) - len(bytes.TrimLeft(r.src[start:], " \t\r\n,:"))
 	r.line, r.column = advance(r.line, r.column, r.src[r.offset:start])
 	r.offset = start
 	tok, _ := r.dec.Token()
-	return tok, node{line: r.line, column: r.column}
+	return tok, Node{Line: r.line, Column: r.column}
 }
 
-func (r *jsonReader) value() node {
+func (r *jsonReader) value() Node {
 	tok, n := r.next()
 	switch tok := tok.(type) {
 	case bool:
-		n.kind, n.truth = boolean, tok
+		n.Kind, n.Truth = Boolean, tok
 	case json.Number:
-		n.kind, n.text = number, tok.String()
+		n.Kind, n.Text = Number, tok.String()
 	case string:
-		n.kind, n.text = text, tok
+		n.Kind, n.Text = Text, tok
 	case json.Delim:
-		n.kind = list
+		n.Kind = List
 		if tok == '{' {
-			n.kind = object
+			n.Kind = Object
 		}
 		for r.dec.More() {
-			if n.kind == list {
-				n.items = append(n.items, r.value())
+			if n.Kind == List {
+				n.Items = append(n.Items, r.value())
 				continue
 			}
 			key := r.value()
-			n.members = append(n.members, member{key: key, value: r.value()})
+			n.Members = append(n.Members, Member{Key: key, Value: r.value()})
 		}
 		r.next() // the closing delimiter
 	}
@@ -132,7 +135,7 @@ func advance(line, column int, src []byte) (int, int) {
 	return line, column + utf8.RuneCount(src)
 }
 
-// encoded reports why src is no text that a rules file can be. Decoders pass
+// encoded reports why src is no text that can be read. Decoders pass
 // over a mark and replace a broken character; the one would become part of a
 // key, the other of a value that then never matches.
 func encoded(src []byte) error {

@@ -1,4 +1,4 @@
-package rules
+package strict
 
 import (
 	"bytes"
@@ -15,20 +15,20 @@ import (
 // what a plain scalar is gets decided here, by the core schema of YAML 1.2,
 // where yes and no are strings, and from the text as it is written, because the
 // library would round 9007199254740993 and reads 0777 as octal.
-func readYAML(src []byte) (node, error) {
+func readYAML(src []byte) (Node, error) {
 	dec := yaml.NewDecoder(bytes.NewReader(src))
 	var first, second yaml.Node
 	switch err := dec.Decode(&first); {
 	case errors.Is(err, io.EOF):
-		return node{}, &misread{1, 1, "the file is empty"}
+		return Node{}, &misread{1, 1, "the file is empty"}
 	case err != nil:
-		return node{}, notYAML(err)
+		return Node{}, notYAML(err)
 	}
 	switch err := dec.Decode(&second); {
 	case err == nil:
-		return node{}, misreadAt(second.Content[0], "a second document; a rules file is one")
+		return Node{}, misreadAt(second.Content[0], "a second document; a file has one")
 	case !errors.Is(err, io.EOF):
-		return node{}, notYAML(err)
+		return Node{}, notYAML(err)
 	}
 	return fromYAML(first.Content[0])
 }
@@ -48,11 +48,11 @@ func misreadAt(y *yaml.Node, format string, args ...any) *misread {
 }
 
 // fromYAML accepts what JSON can say. Anchors, aliases, merge keys and tags
-// are refused: a rule says what it means where it stands, and no alias can
+// are refused: a file says what it means where it stands, and no alias can
 // make a small file large.
-func fromYAML(y *yaml.Node) (node, error) {
+func fromYAML(y *yaml.Node) (Node, error) {
 	if y.Kind == yaml.AliasNode || y.Anchor != "" || y.Tag == "!!merge" || y.Style&yaml.TaggedStyle != 0 {
-		return node{}, misreadAt(y, "rules have no anchors, aliases, merge keys or tags; write the value out")
+		return Node{}, misreadAt(y, "anchors, aliases, merge keys and tags are not read here; write the value out")
 	}
 	switch y.Kind {
 	case yaml.MappingNode:
@@ -60,32 +60,32 @@ func fromYAML(y *yaml.Node) (node, error) {
 	case yaml.ScalarNode:
 		return fromScalar(y)
 	}
-	n := node{kind: list, line: y.Line, column: y.Column}
+	n := Node{Kind: List, Line: y.Line, Column: y.Column}
 	for _, item := range y.Content {
 		v, err := fromYAML(item)
 		if err != nil {
-			return node{}, err
+			return Node{}, err
 		}
-		n.items = append(n.items, v)
+		n.Items = append(n.Items, v)
 	}
 	return n, nil
 }
 
-func fromMapping(y *yaml.Node) (node, error) {
-	n := node{kind: object, line: y.Line, column: y.Column}
+func fromMapping(y *yaml.Node) (Node, error) {
+	n := Node{Kind: Object, Line: y.Line, Column: y.Column}
 	for i := 0; i+1 < len(y.Content); i += 2 {
 		key, err := fromYAML(y.Content[i])
 		if err != nil {
-			return node{}, err
+			return Node{}, err
 		}
-		if key.kind != text {
-			return node{}, misreadAt(y.Content[i], "a key is %s, want a string; put it in quotes", key.kind)
+		if key.Kind != Text {
+			return Node{}, misreadAt(y.Content[i], "a key is %s, want a string; put it in quotes", key.Kind)
 		}
 		value, err := fromYAML(y.Content[i+1])
 		if err != nil {
-			return node{}, err
+			return Node{}, err
 		}
-		n.members = append(n.members, member{key: key, value: value})
+		n.Members = append(n.Members, Member{Key: key, Value: value})
 	}
 	return n, nil
 }
@@ -98,22 +98,22 @@ var (
 	lookalike  = regexp.MustCompile(`^[-+]?(\.?[0-9][0-9_]*(\.[0-9_]*)?([eE][-+]?[0-9]+)?|0o[0-7_]+|0x[0-9a-fA-F_]+|0b[01_]+|\.(inf|Inf|INF))$|^\.(nan|NaN|NAN)$`)
 )
 
-func fromScalar(y *yaml.Node) (node, error) {
-	n := node{kind: text, text: y.Value, line: y.Line, column: y.Column}
+func fromScalar(y *yaml.Node) (Node, error) {
+	n := Node{Kind: Text, Text: y.Value, Line: y.Line, Column: y.Column}
 	if y.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
 		return n, nil
 	}
 	switch {
 	case y.Value == "", y.Value == "~", y.Value == "null", y.Value == "Null", y.Value == "NULL":
-		n.kind = null
+		n.Kind = Null
 	case y.Value == "true", y.Value == "True", y.Value == "TRUE":
-		n.kind, n.truth = boolean, true
+		n.Kind, n.Truth = Boolean, true
 	case y.Value == "false", y.Value == "False", y.Value == "FALSE":
-		n.kind = boolean
+		n.Kind = Boolean
 	case jsonNumber.MatchString(y.Value):
-		n.kind = number
+		n.Kind = Number
 	case lookalike.MatchString(y.Value):
-		return node{}, misreadAt(y, "%s can be read in more than one way; write a plain decimal number, or put it in quotes", y.Value)
+		return Node{}, misreadAt(y, "%s can be read in more than one way; write a plain decimal number, or put it in quotes", y.Value)
 	}
 	return n, nil
 }

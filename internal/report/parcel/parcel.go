@@ -1,4 +1,5 @@
-package report
+// Package parcel writes what a bundle is, for people and for programs.
+package parcel
 
 import (
 	"fmt"
@@ -10,9 +11,9 @@ import (
 	"github.com/assize-iac/assize/internal/report/page"
 )
 
-// Bundle writes what a bundle is, digests in full, so that they can be compared
+// Text writes what a bundle is, digests in full, so that they can be compared
 // with those of a verdict.
-func Bundle(w io.Writer, b api.Bundle) error {
+func Text(w io.Writer, b api.Bundle) error {
 	var text strings.Builder
 	line := func(label, value string) {
 		if value != "" {
@@ -42,9 +43,6 @@ func Bundle(w io.Writer, b api.Bundle) error {
 	_, err := io.WriteString(w, text.String())
 	return err
 }
-
-// BundleJSON writes the same for programs.
-func BundleJSON(w io.Writer, b api.Bundle) error { return writeJSON(w, b) }
 
 func builder(b api.Bundle) string {
 	if b.Evaluator == "" {

@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/assize-iac/assize/api"
+	"github.com/assize-iac/assize/internal/gate"
+	"github.com/assize-iac/assize/internal/policy"
+	"github.com/assize-iac/assize/internal/policy/except"
+	"github.com/assize-iac/assize/internal/problem"
+	"github.com/assize-iac/assize/internal/repo"
+)
+
+// A bench is who judges: policies, and the exceptions to what they say.
+type bench struct {
+	engines    []policy.Engine
+	policies   []namedPolicy
+	exceptions []except.File
+	now        time.Time
+}
+
+// bench reads everything that judges in dir. Exceptions that cannot be read are
+// not an error yet: like a policy that cannot, they get an errored verdict.
+func (g *Globals) bench(dir string, flags policyFlags) (bench, error) {
+	b := bench{engines: g.Engines, now: g.Now()}
+	var err error
+	if b.policies, err = flags.read(dir); err != nil {
+		return b, err
+	}
+	b.exceptions, err = flags.readExceptions(dir)
+	return b, err
+}
+
+// readExceptions returns the files that the flags name. When they name none,
+// and no policy either, it is the one of assize.yaml: exceptions that a checkout
+// brings along do not weaken what the command line names (docs/exceptions.md,
+// rule 7).
+func (f *policyFlags) readExceptions(dir string) ([]except.File, error) {
+	var out []except.File
+	for _, path := range f.exceptions {
+		out = append(out, readExceptions(dir, path))
+	}
+	if len(out) > 0 || f.named() {
+		return out, nil
+	}
+	cfg, ok, err := repo.FindConfig(dir)
+	if err != nil || !ok || cfg.Exceptions == nil {
+		return nil, err
+	}
+	return []except.File{readExceptions(cfg.Root, *cfg.Exceptions)}, nil
+}
+
+func readExceptions(dir, path string) except.File {
+	data, err := repo.ReadFile(dir, path)
+	if err != nil {
+		return except.Missing(path, err)
+	}
+	return except.Load(path, data)
+}
+
+// during is the bench for one run: where the plan comes from is a fact of it, and
+// not of a policy.
+func (b bench) during(run policy.Run) bench {
+	b.policies = slices.Clone(b.policies)
+	for i := range b.policies {
+		b.policies[i].src.Run = run
+	}
+	return b
+}
+
+// verdicts is how many verdicts a plan gets. Exceptions without a policy have
+// nothing to say: there is nothing that they could be exceptions to.
+func (b bench) verdicts() int {
+	if len(b.policies) == 0 {
+		return 0
+	}
+	return len(b.policies) + len(b.exceptions)
+}
+
+// judge judges every plan by every policy, as many policies at a time as there
+// are cores. The order of the result is that of the arguments; the verdicts of
+// the exceptions come last, for they say what was of use.
+func (b bench) judge(inputs []planInput) []policy.Judged {
+	out := make([]policy.Judged, len(inputs))
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	var wg sync.WaitGroup
+	for i, in := range inputs {
+		out[i].Plan = planCheck(in)
+		if in.err != nil {
+			continue
+		}
+		out[i].Verdicts = make([]api.Verdict, len(b.policies))
+		for j, p := range b.policies {
+			wg.Go(func() {
+				slots <- struct{}{}
+				defer func() { <-slots }()
+				out[i].Verdicts[j] = b.one(p, in)
+			})
+		}
+	}
+	wg.Wait()
+	b.conclude(inputs, out)
+	return out
+}
+
+func (b bench) one(p namedPolicy, in planInput) api.Verdict {
+	if p.err != nil {
+		return policy.Errored(p.src, p.err)
+	}
+	excuses := make([]policy.Excuse, len(b.exceptions))
+	for i, f := range b.exceptions {
+		excuses[i] = f.Excuse(b.now)
+	}
+	return policy.Judge(b.engines, p.src, in.plan, excuses...)
+}
+
+// conclude adds what is known only when every policy has judged every plan.
+func (b bench) conclude(inputs []planInput, out []policy.Judged) {
+	used := except.Used(out)
+	for i, in := range inputs {
+		if in.err != nil || len(b.policies) == 0 {
+			continue
+		}
+		for _, f := range b.exceptions {
+			out[i].Verdicts = append(out[i].Verdicts, f.Verdict(in.plan, used, b.now))
+		}
+		composition, err := gate.Compose(out[i].Verdicts)
+		if err != nil { // what has no digest cannot be vouched for
+			out[i].Plan.Error, out[i].Plan.Hint = err.Error(), problem.Hint(err)
+			continue
+		}
+		out[i].Plan.Composition = &composition
+	}
+}
+
+// judges counts the verdicts of policies, without those of exceptions.
+func judges(verdicts []api.Verdict) (n int) {
+	for _, v := range verdicts {
+		if v.Engine != api.Exceptions {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,256 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/assize-iac/assize/api"
+	"github.com/assize-iac/assize/internal/gate"
+	"github.com/assize-iac/assize/internal/policy"
+	"github.com/assize-iac/assize/internal/problem"
+	"github.com/assize-iac/assize/internal/repo"
+	"github.com/assize-iac/assize/internal/report"
+	"github.com/assize-iac/assize/internal/runner"
+	"github.com/assize-iac/assize/internal/tofu"
+)
+
+const overrideHelp = `Let the saved plan be applied although it violates soft-mandatory policies, and say
+why. The override is bound to that one plan, to the version of each policy and to
+what it said; it ends after 24 hours at the latest. It overrides nothing that is
+hard-mandatory or could not be judged.
+
+  assize override --justification "Approved migration, INFRA-2214" --for 2h
+  assize override -C infra/prod review.tfplan --justification "INFRA-2214" --expires 2026-12-01T18:00:00Z
+
+Who overrides is taken from $USER. It is a label: on one machine nobody verifies it.
+`
+
+// lasts is for how long an override holds when nothing is said.
+const lasts = 4 * time.Hour
+
+type overrideOptions struct {
+	dir, file, out string
+	justification  string
+	results        []string
+	lasts          time.Duration
+	expires        string
+}
+
+func newOverrideCmd(g *Globals) *cobra.Command {
+	var o overrideOptions
+	cmd := &cobra.Command{
+		Use:   "override [FILE]",
+		Short: "Let a saved plan pass that soft-mandatory policies refuse",
+		Long:  overrideHelp + exitHelp,
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				o.file = args[0]
+			}
+			return retyped(chosen(cmd)+flagged("--out", o.file), runOverride(g, o))
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&o.dir, "chdir", "C", ".", "work in `DIR`, the stack's directory; paths are relative to it")
+	flags.StringVar(&o.justification, "justification", "", "why: `TEXT` of 1 to 2,000 characters")
+	flags.StringArrayVar(&o.results, "policy-result", nil, "override only the result with this `DIGEST` (repeatable; default all that need it)")
+	flags.DurationVar(&o.lasts, "for", lasts, "`HOW LONG` it holds, such as 2h30m, at most 24h")
+	flags.StringVar(&o.expires, "expires", "", "until when it holds, at most 24 hours from now: `TIME` in RFC 3339")
+	flags.StringVarP(&o.out, "output", "o", "", "write the override to `FILE` (default beside the plan's warrant)")
+	cmd.MarkFlagsMutuallyExclusive("for", "expires")
+	return cmd
+}
+
+func runOverride(g *Globals, o overrideOptions) error {
+	dir, err := stackDir(o.dir)
+	if err != nil {
+		return err
+	}
+	stack := &runner.Stack{Session: tofu.Session{Dir: dir}}
+	warrant, err := savedWarrant(stack, o.file)
+	if err != nil {
+		return err
+	}
+	now := g.Now()
+	grant, err := o.grant(now)
+	if err != nil {
+		return err
+	}
+	doc, err := gate.Override(warrant, grant, now)
+	if err != nil {
+		return err
+	}
+	place := o.out
+	if place == "" {
+		place = besideWarrant(stack, o.file)
+	}
+	if err := keepOverride(stack, place, doc, now); err != nil {
+		return err
+	}
+	if err := report.Overridden(g.Out, doc.Overrides); err != nil {
+		return err
+	}
+	next := "assize apply" + quoteAll(o.file) + inDir(o.dir) + flagged("--override", o.out)
+	fmt.Fprintf(g.Out, "The override is saved in %s.\nNext: %s\n", place, next)
+	return nil
+}
+
+// savedWarrant opens the warrant of a saved plan, and makes sure that the plan
+// beside it is the one it is about.
+func savedWarrant(stack *runner.Stack, file string) (api.Warrant, error) {
+	saved, err := stack.Take(file)
+	if err != nil {
+		return api.Warrant{}, err
+	}
+	defer saved.Close()
+	warrant, err := gate.Open(saved.Warrant)
+	if err == nil && warrant.Binding.Plan != saved.Digest {
+		err = problem.New(api.Stale, "the plan file is not the one that was judged").WithHint("assize plan")
+	}
+	return warrant, err
+}
+
+func (o overrideOptions) grant(now time.Time) (gate.Grant, error) {
+	g := gate.Grant{Results: o.results, Actor: actor(), Justification: o.justification, Expires: now.Truncate(time.Second).Add(o.lasts)}
+	if o.expires == "" {
+		return g, nil
+	}
+	var err error
+	if g.Expires, err = time.Parse(time.RFC3339, o.expires); err != nil {
+		return g, problem.New(api.Invalid, "--expires %q is no time", o.expires).WithHint("such as %s", now.UTC().Add(lasts).Format(time.RFC3339))
+	}
+	return g, nil
+}
+
+// actor is a label and no more: whoever can write the plan can set $USER.
+func actor() string {
+	if user := os.Getenv("USER"); user != "" {
+		return user
+	}
+	return "unknown"
+}
+
+// besideWarrant is where an override is when nothing is said, relative to the
+// stack where it can be.
+func besideWarrant(stack *runner.Stack, file string) string {
+	path := stack.OverrideFile(file)
+	if rel, err := filepath.Rel(stack.Session.Dir, path); err == nil && filepath.IsLocal(rel) {
+		return rel
+	}
+	return path
+}
+
+// keepOverride writes a new document. An override is never edited, and nobody
+// else's file is overwritten: what gives way is one that is of no use any more.
+func keepOverride(stack *runner.Stack, path string, doc api.Overrides, now time.Time) error {
+	data, err := repo.ReadFile(stack.Session.Dir, path)
+	if err != nil && problem.Code(err) != api.NotFound {
+		return err
+	}
+	if err == nil && !spent(data, doc.Overrides[0].Run, now) {
+		return problem.New(api.Conflict, "%s exists already, and an override is not edited", path).
+			WithHint("write another with -o FILE, and name each to assize apply with --override; or remove it")
+	}
+	text, err := gate.EncodeOverrides(doc)
+	if err != nil {
+		return err
+	}
+	return stack.SaveOverride(path, text)
+}
+
+// spent reports whether a file holds overrides, none of which can be of use.
+func spent(data []byte, run string, now time.Time) bool {
+	overrides, err := gate.OpenOverrides(data)
+	return err == nil && !slices.ContainsFunc(overrides, func(o api.Override) bool {
+		return o.Run == run && !gate.Ended(o, now)
+	})
+}
+
+// overrides reads those that the applier names, or those beside the warrant,
+// where there may be none. What cannot be read closes the gate.
+func (o applyOptions) overrides(stack *runner.Stack) ([]api.Override, error) {
+	named := o.override
+	if len(named) == 0 {
+		if _, err := os.Lstat(stack.OverrideFile(o.file)); errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
+		named = []string{besideWarrant(stack, o.file)}
+	}
+	var all []api.Override
+	for _, path := range named {
+		data, err := repo.ReadFile(stack.Session.Dir, path)
+		if err != nil {
+			return nil, unusable("override", path, err)
+		}
+		some, err := gate.OpenOverrides(data)
+		if err != nil {
+			return nil, unusable("override", path, err)
+		}
+		all = append(all, some...)
+	}
+	return all, nil
+}
+
+// overridden finds the override that lets a verdict pass among those that the
+// gate has found good for one.
+func overridden(v api.Verdict, granted []api.Override) (api.Override, bool) {
+	for _, o := range granted {
+		if policy.Stand(v) == api.StandsSoftFailed && o.Policy == v.Path && o.PolicyDigest == v.Digest {
+			return o, true
+		}
+	}
+	return api.Override{}, false
+}
+
+// overriding completes a command that overrides the saved plan in file.
+func overriding(file, dir string) string {
+	return "assize override --justification TEXT" + quoteAll(file) + inDir(dir)
+}
+
+// missingOverrides are the refusals that the policies' own findings do not
+// explain, with hints that can be typed.
+func missingOverrides(refusals []api.Refusal, o applyOptions) []api.Refusal {
+	var missing []api.Refusal
+	for _, r := range refusals {
+		if r.What != "override" {
+			continue
+		}
+		if r.Hint == "assize override" {
+			r.Hint = overriding(o.file, o.dir)
+		}
+		missing = append(missing, r)
+	}
+	return missing
+}
+
+// inDir repeats -C.
+func inDir(dir string) string {
+	if dir == "." {
+		return ""
+	}
+	return flagged("-C", dir)
+}
+
+// printSoft says what a kept plan still needs, and how to give it.
+func printSoft(g *Globals, w api.Warrant, o planOptions) error {
+	file := o.out
+	if file == "" {
+		file = runner.DefaultFile
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "\nThe plan is kept in %s. An apply needs an override of what soft-mandatory policies said:\n", file)
+	if err := report.Results(&b, gate.Soft(w)); err != nil {
+		return err
+	}
+	fmt.Fprintf(&b, "Next: %s\nThen: assize apply%s%s\n", overriding(o.out, o.dir), quoteAll(o.out), o.invocation)
+	_, err := g.Err.Write(b.Bytes())
+	return err
+}
