@@ -54,8 +54,9 @@ var imports = []struct {
 	{"internal/policy/rules", "api plan plan/planjson policy policy/strict"},
 	{"internal/policy/regoengine/builtins", "api problem"},
 	{"internal/policy/regoengine/opabundle", "api problem policy"},
-	{"internal/policy/regoengine/document", "api problem plan"},
-	{"internal/policy/regoengine", "api problem plan policy policy/decision policy/input policy/regoengine/builtins policy/regoengine/document policy/regoengine/opabundle"},
+	{"internal/policy/regoengine/reach", ""},
+	{"internal/policy/regoengine/document", "api problem plan policy/regoengine/reach"},
+	{"internal/policy/regoengine", "api problem plan policy policy/decision policy/input policy/regoengine/builtins policy/regoengine/document policy/regoengine/opabundle policy/regoengine/reach"},
 	{"internal/policy/regotest", "api plan policy policy/regoengine"},
 	{"internal/policy/cuefile", "api problem policy"},
 	{"internal/policy/cueengine", "api problem plan policy policy/cuefile"},
@@ -127,9 +128,9 @@ func TestPure(t *testing.T) {
 // homes names, for each third-party module or sensitive standard package, the
 // only packages that may import it.
 var homes = map[string]string{
-	"github.com/open-policy-agent/opa/": "internal/policy/regoengine internal/policy/regoengine/builtins internal/policy/regoengine/document internal/policy/regoengine/opabundle internal/policy/regotest internal/policy/mutate",
+	"github.com/open-policy-agent/opa/": "internal/policy/regoengine internal/policy/regoengine/builtins internal/policy/regoengine/document internal/policy/regoengine/opabundle internal/policy/regoengine/reach internal/policy/regotest internal/policy/mutate",
 	"cuelang.org/go/":                   "internal/policy/cueengine internal/policy/cuefile internal/policy/mutate",
-	"github.com/go-json-experiment/":    "internal/plan/planjson internal/policy/input",
+	"github.com/go-json-experiment/":    "internal/plan/planjson internal/policy/input internal/policy/regoengine/document",
 	"go.yaml.in/yaml/":                  "internal/repo internal/policy/strict internal/policy/regoengine",
 	"github.com/bmatcuk/doublestar/":    "internal/repo",
 	"github.com/gowebpki/jcs":           "internal/gate",

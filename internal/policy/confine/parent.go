@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -14,6 +15,9 @@ import (
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/problem"
 )
+
+// bigPlan is from which size on, in bytes, a plan is worth a collection.
+const bigPlan = 16 << 20
 
 // ask runs one child for one request.
 func (e *Engine) ask(req request, raw []byte) (answer, error) {
@@ -24,7 +28,12 @@ func (e *Engine) ask(req request, raw []byte) (answer, error) {
 	// The pipe stays open until the child has answered: its end tells the
 	// child that nobody waits for it any more. A child that dies early breaks
 	// the pipe; why it died says more.
-	go func() { _ = writePair(c.in, req, raw) }()
+	go func() {
+		_ = writePair(c.in, req, raw)
+		if len(raw) > bigPlan {
+			debug.FreeOSMemory() // what reading it took; the child needs as much now, and nobody needs both
+		}
+	}()
 	data, _ := io.ReadAll(io.LimitReader(c.out, maxAnswer+1))
 	if len(data) > maxAnswer {
 		_ = c.cmd.Process.Kill()

@@ -65,8 +65,9 @@ func writeFrame(w io.Writer, data []byte) error {
 	return err
 }
 
-// readFrame reads what the other side says is there, and no more memory than
-// arrives is spent on it.
+// readFrame reads what the other side says is there, and spends no more than
+// sixteen times the memory of what arrives on it. A buffer that doubles would
+// have three times the size of a big plan in the end.
 func readFrame(r io.Reader) ([]byte, error) {
 	var head [8]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
@@ -76,11 +77,17 @@ func readFrame(r io.Reader) ([]byte, error) {
 	if n > 1<<40 {
 		return nil, fmt.Errorf("a frame of %d bytes", n)
 	}
-	var data bytes.Buffer
-	if got, err := io.CopyN(&data, r, int64(n)); err != nil {
-		return nil, fmt.Errorf("%d of %d bytes: %w", got, n, err)
+	var data []byte
+	for size := uint64(1 << 16); ; size *= 16 {
+		grown := make([]byte, min(size, n))
+		copy(grown, data)
+		if got, err := io.ReadFull(r, grown[len(data):]); err != nil {
+			return nil, fmt.Errorf("%d of %d bytes: %w", len(data)+got, n, err)
+		}
+		if data = grown; size >= n {
+			return data, nil
+		}
 	}
-	return data.Bytes(), nil
 }
 
 // writePair writes head as JSON, and raw, a frame each.

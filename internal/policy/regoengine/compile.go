@@ -13,6 +13,7 @@ import (
 	"github.com/assize-iac/assize/internal/policy/input"
 	"github.com/assize-iac/assize/internal/policy/regoengine/builtins"
 	"github.com/assize-iac/assize/internal/policy/regoengine/document"
+	"github.com/assize-iac/assize/internal/policy/regoengine/reach"
 )
 
 // A compiled is a policy that is ready to judge any plan. Nothing in it depends
@@ -21,11 +22,11 @@ type compiled struct {
 	contract *input.Contract // nil for conftest's convention
 	compiler *ast.Compiler
 	data     map[string]any
-	rules    []rule        // of conftest's convention, by namespace, then by name
-	query    ast.Body      // asks all rules at once, or for the decision; binds answers
-	keys     document.Keys // of conftest's convention
-	shape    string        // of conftest's convention: where the plan stands in the input
-	run      policy.Run    // of the contract
+	rules    []rule      // of conftest's convention, by namespace, then by name
+	query    ast.Body    // asks all rules at once, or for the decision; binds answers
+	seen     *reach.Tree // of conftest's convention: what the rules can see of the input
+	shape    string      // of conftest's convention: where the plan stands in the input
+	run      policy.Run  // of the contract
 	notes    []string
 }
 
@@ -75,7 +76,7 @@ func compile(src policy.Source) (*compiled, error) {
 		return nil, err
 	}
 	if c.contract == nil {
-		c.keys = document.Reachable(c.compiler, src.Rego.InputShape)
+		c.seen = reach.Of(c.compiler, c.query, document.ListOfChanges(src.Rego.InputShape)...)
 		c.notes = append(c.notes, leftOut(modules, c.rules)...)
 	}
 	c.notes = append(c.notes, strictNotes(modules, caps)...)

@@ -156,7 +156,7 @@ func (c *compiled) decide(p *plan.Plan) api.Verdict {
 
 // decision evaluates the entry point on the input's own text.
 func (c *compiled) decision(in *input.Input) ([]api.Finding, error) {
-	value, err := document.Read(in.Text, "", document.Everything())
+	value, err := document.Of(in.Text)
 	if err != nil {
 		return nil, err
 	}
@@ -174,11 +174,11 @@ func (c *compiled) decision(in *input.Input) ([]api.Finding, error) {
 // sees is what the policy is shown of a plan.
 func (c *compiled) sees(p *plan.Plan) (ast.Value, error) {
 	if c.contract == nil {
-		return document.Read(p.Raw, c.shape, c.keys)
+		return document.OfPlan(p, c.shape, c.seen)
 	}
 	in, err := input.Build(*c.contract, p, c.run.Of(p), c.run.Bounds)
 	if err != nil {
 		return nil, err
 	}
-	return document.Read(in.Text, "", document.Everything())
+	return document.Of(in.Text)
 }

@@ -32,7 +32,7 @@ func (c *compiled) judge(p *plan.Plan) (v api.Verdict, err error) {
 	if c.contract != nil {
 		return c.decide(p), nil
 	}
-	input, err := document.Read(p.Raw, c.shape, c.keys)
+	input, err := document.OfPlan(p, c.shape, c.seen)
 	if err != nil {
 		return api.Verdict{}, err
 	}

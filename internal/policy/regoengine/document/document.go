@@ -5,211 +5,199 @@ package document
 
 import (
 	"bytes"
-	"encoding/json"
+	"slices"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/plan"
+	"github.com/assize-iac/assize/internal/policy/regoengine/reach"
 	"github.com/assize-iac/assize/internal/problem"
 )
 
-// Keys are the top-level keys of the plan that a policy can reach. Half of a
-// big plan is planned_values and prior_state, which few policies look at, and
-// OPA needs some thirteen bytes of memory for each byte of text.
-type Keys struct {
-	all   bool
-	names map[string]bool
+// ListOfChanges is where the input of a plan has its changes. shape is the name
+// that the plan stands under, "" or root for the root.
+func ListOfChanges(shape string) []string {
+	if wrapped(shape) {
+		return []string{shape, "resource_changes"}
+	}
+	return []string{"resource_changes"}
 }
-
-// Everything is every key.
-func Everything() Keys { return Keys{all: true} }
-
-// Reachable collects the keys that the compiled modules refer to by name. Any
-// other use of input (walk(input), input[x], object.get(input, ...)) may reach
-// everything. It must never leave out what a policy can see: a value that is
-// missing is no finding. The compiler has resolved imports and aliases by then,
-// and moved references out of rule heads, so every use of input is a reference
-// that begins with it.
-func Reachable(c *ast.Compiler, shape string) Keys {
-	k := Keys{names: map[string]bool{}}
-	var visitor *ast.GenericVisitor
-	visitor = ast.NewGenericVisitor(func(x any) bool {
-		switch x := x.(type) {
-		case ast.Ref:
-			if !x.HasPrefix(ast.InputRootRef) {
-				return false
-			}
-			k.add(x[1:], shape)
-			for _, t := range x[1:] {
-				visitor.Walk(t)
-			}
-			return true
-		case ast.Var: // not in a reference, which the case above does not descend to
-			k.all = k.all || x.Equal(ast.InputRootDocument.Value)
-		}
-		return false
-	})
-	for _, m := range c.Modules {
-		visitor.Walk(m)
-	}
-	return k
-}
-
-// add notes one reference below input. Where the plan is wrapped, the first
-// step is the wrapper's name.
-func (k *Keys) add(path ast.Ref, shape string) {
-	if wrapped(shape) && len(path) > 0 {
-		name, ok := path[0].Value.(ast.String)
-		if ok && string(name) != shape {
-			return // undefined: nothing but the plan is below input
-		}
-		if ok {
-			path = path[1:]
-		} else {
-			path = nil
-		}
-	}
-	if len(path) == 0 {
-		k.all = true
-		return
-	}
-	name, ok := path[0].Value.(ast.String)
-	if !ok {
-		k.all = true
-		return
-	}
-	k.names[string(name)] = true
-}
-
-func (k Keys) has(name string) bool { return k.all || k.names[name] }
 
 func wrapped(shape string) bool { return shape != "" && shape != "root" }
 
-// Read turns a text that has been found to be in order, a plan's or a policy
-// input's, into the input, once for all rules: doing it again for each of them
-// took conftest minutes (open-policy-agent/conftest#1347). shape is the name that
-// it stands under, "" or root for the root.
-func Read(raw []byte, shape string, want Keys) (ast.Value, error) {
+// Of turns a text that has been found to be in order into the input, whole.
+func Of(text []byte) (ast.Value, error) {
+	return newReader(text).read(&reach.Tree{Whole: true})
+}
+
+// OfPlan turns a plan's text into the input, once for all rules: doing it again
+// for each of them took conftest minutes (open-policy-agent/conftest#1347). What
+// no rule can see is left out, for OPA needs some thirteen bytes of memory for
+// each byte of text, and most of a big plan is looked at by few policies.
+func OfPlan(p *plan.Plan, shape string, seen *reach.Tree) (ast.Value, error) {
 	switch shape {
 	case "", "root", "plan", "tfplan", "terraform":
 	default:
 		return nil, problem.New(api.Invalid, "could not judge: unknown input shape %q", shape).WithHint("shapes are root, plan, tfplan and terraform")
 	}
-	r := reader{json.NewDecoder(bytes.NewReader(raw))}
-	r.dec.UseNumber()
-	if tok, err := r.dec.Token(); err != nil || tok != json.Delim('{') {
+	if wrapped(shape) {
+		seen = seen.Member(shape)
+	}
+	if seen == nil {
+		seen = &reach.Tree{}
+	}
+	r := newReader(p.Raw)
+	r.apart = !slices.ContainsFunc(p.Changes, func(c plan.Change) bool { return c.Deposed != "" })
+	input, err := r.read(seen)
+	if err != nil || !wrapped(shape) {
+		return input, err
+	}
+	return ast.NewObject(ast.Item(ast.StringTerm(shape), ast.NewTerm(input))), nil
+}
+
+// read reads the whole text, which holds an object.
+func (r *reader) read(seen *reach.Tree) (ast.Value, error) {
+	if r.dec.PeekKind() != '{' {
 		return nil, problem.New(api.Invalid, "could not judge: the plan is no JSON object")
 	}
-	input, err := r.object(3, want.has)
+	input, err := r.value(seen)
 	if err != nil {
 		return nil, problem.New(api.Invalid, "could not judge: reading the plan: %w", err)
 	}
-	if wrapped(shape) {
-		input = ast.NewObject(ast.Item(ast.StringTerm(shape), ast.NewTerm(input)))
-	}
-	return input, nil
+	return input.Value, nil
 }
 
-// A reader reads values piece by piece down to some depth, so that the decoder
-// buffers one resource at a time and not the whole list of them: for the text of
-// resource_changes alone that would be a second copy of half of a plan. It need
-// not look for duplicate keys or bad UTF-8, for plan.Decode has refused them.
-type reader struct{ dec *json.Decoder }
+// A reader makes terms of a plan's text, in one pass and with no other form
+// in between. It need not look for duplicate names or bad UTF-8, for
+// plan.Decode has refused them.
+type reader struct {
+	dec *jsontext.Decoder
+	// apart says that the address of a change is enough to tell it from all
+	// others, and to put them in order.
+	apart bool
+	// scalars holds short texts and what they stand for: a large plan repeats a
+	// few hundred of them a million times. Terms are not changed once made.
+	scalars  map[string]*ast.Term
+	items    [][2]*ast.Term // of the objects that are being read, innermost last
+	elements []*ast.Term    // the same for lists
+}
 
-func (r reader) value(depth int) (ast.Value, error) {
-	if depth == 0 {
-		var v any
-		if err := r.dec.Decode(&v); err != nil {
-			return nil, err
-		}
-		return convert(v)
+func newReader(text []byte) *reader {
+	return &reader{
+		dec:     jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)),
+		scalars: map[string]*ast.Term{},
 	}
-	tok, err := r.dec.Token()
-	switch {
-	case err != nil:
+}
+
+func (r *reader) value(seen *reach.Tree) (*ast.Term, error) {
+	switch r.dec.PeekKind() {
+	case '{':
+		return r.object(seen)
+	case '[':
+		return r.array(seen.Element())
+	}
+	return r.scalar()
+}
+
+func (r *reader) object(seen *reach.Tree) (*ast.Term, error) {
+	if _, err := r.dec.ReadToken(); err != nil {
 		return nil, err
-	case tok == json.Delim('{'):
-		return r.object(depth, func(string) bool { return true })
-	case tok == json.Delim('['):
-		return r.array(depth)
 	}
-	return convert(tok)
-}
-
-// object reads what follows a brace.
-func (r reader) object(depth int, want func(string) bool) (ast.Value, error) {
-	var items [][2]*ast.Term
-	for r.dec.More() {
-		tok, err := r.dec.Token()
+	start := len(r.items)
+	for r.dec.PeekKind() != '}' {
+		name, err := r.scalar()
 		if err != nil {
 			return nil, err
 		}
-		key, _ := tok.(string) // the decoder accepts nothing else here
-		if !want(key) {
-			if err := r.dec.Decode(&skipped{}); err != nil {
+		member := r.member(seen, name)
+		if member == nil {
+			if err := r.dec.SkipValue(); err != nil {
 				return nil, err
 			}
 			continue
 		}
-		v, err := r.value(depth - 1)
+		v, err := r.value(member)
 		if err != nil {
 			return nil, err
 		}
-		items = append(items, ast.Item(ast.StringTerm(key), ast.NewTerm(v)))
+		r.items = append(r.items, ast.Item(name, v))
 	}
-	_, err := r.dec.Token()
-	return ast.NewObject(items...), err
+	object := ast.ObjectTerm(r.items[start:]...)
+	r.items = r.items[:start]
+	_, err := r.dec.ReadToken()
+	return object, err
 }
 
-// array reads what follows a bracket.
-func (r reader) array(depth int) (ast.Value, error) {
-	var elements []*ast.Term
-	for r.dec.More() {
-		v, err := r.value(depth - 1)
+// member is what is seen of a member of an object. OPA puts objects in order by
+// their first names, then by what has them, then by the names after those. The
+// names up to address therefore decide how two changes with different
+// addresses differ, whatever else they have.
+func (r *reader) member(seen *reach.Tree, name *ast.Term) *reach.Tree {
+	text, _ := name.Value.(ast.String) // names are nothing else
+	if seen.Apart && (!r.apart || text <= "address") {
+		return &reach.Tree{Whole: true}
+	}
+	return seen.Member(string(text))
+}
+
+func (r *reader) array(seen *reach.Tree) (*ast.Term, error) {
+	if _, err := r.dec.ReadToken(); err != nil {
+		return nil, err
+	}
+	start := len(r.elements)
+	for r.dec.PeekKind() != ']' {
+		v, err := r.value(seen)
 		if err != nil {
 			return nil, err
 		}
-		elements = append(elements, ast.NewTerm(v))
+		r.elements = append(r.elements, v)
 	}
-	_, err := r.dec.Token()
-	return ast.NewArray(elements...), err
+	array := ast.ArrayTerm(slices.Clone(r.elements[start:])...)
+	r.elements = r.elements[:start]
+	_, err := r.dec.ReadToken()
+	return array, err
 }
 
-// skipped is a value that is read and not kept.
-type skipped struct{}
+const (
+	maxShort  = 40      // bytes of a text that is worth looking up
+	maxShorts = 1 << 14 // texts to remember: names, types, zones, and not every address
+)
 
-func (*skipped) UnmarshalJSON([]byte) error { return nil }
-
-// convert gives numbers the one spelling of a plan and keeps them exact
-// (docs/policy.md, rule 3); conftest rounds them to 53 bits, and a limit of
-// 9007199254740992 lets 9007199254740993 pass. The spelling matters because
-// sprintf shows it.
-func convert(v any) (ast.Value, error) {
-	v, err := spelt(v)
+func (r *reader) scalar() (*ast.Term, error) {
+	text, err := r.dec.ReadValue()
 	if err != nil {
 		return nil, err
 	}
-	return ast.InterfaceToValue(v)
+	if term, ok := r.scalars[string(text)]; ok {
+		return term, nil
+	}
+	v, err := scalar(text)
+	if err != nil {
+		return nil, err
+	}
+	term := ast.NewTerm(v)
+	if len(text) <= maxShort && len(r.scalars) < maxShorts {
+		r.scalars[string(text)] = term
+	}
+	return term, nil
 }
 
-func spelt(v any) (any, error) {
-	var err error
-	switch x := v.(type) {
-	case json.Number:
-		return plan.Number(string(x))
-	case []any:
-		for i := range x {
-			if x[i], err = spelt(x[i]); err != nil {
-				return nil, err
-			}
-		}
-	case map[string]any:
-		for key := range x {
-			if x[key], err = spelt(x[key]); err != nil {
-				return nil, err
-			}
-		}
+// scalar gives numbers the one spelling of a plan and keeps them exact
+// (docs/policy.md, rule 3); conftest rounds them to 53 bits, and a limit of
+// 9007199254740992 lets 9007199254740993 pass. The spelling matters because
+// sprintf shows it.
+func scalar(text jsontext.Value) (ast.Value, error) {
+	switch text.Kind() {
+	case '"':
+		plain, err := jsontext.AppendUnquote(nil, text)
+		return ast.String(plain), err
+	case '0':
+		n, err := plan.Number(string(text))
+		return ast.Number(n), err
+	case 't', 'f':
+		return ast.Boolean(text.Kind() == 't'), nil
 	}
-	return v, nil
+	return ast.Null{}, nil
 }
