@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build tools demo test check fmt vet staticcheck bench fuzz clean go-version
+.PHONY: help build tools demo test check fmt vet staticcheck bench microbench fuzz clean go-version
 
 # One set of flags for build, vet and test: with different flags Go compiles every dependency again,
 # and OPA and CUE take minutes. The caller's own settings must not change what is built.
@@ -56,7 +56,11 @@ staticcheck: go-version
 	@tools/build staticcheck
 	.bin/staticcheck ./...
 
-bench: go-version ## run the benchmarks
+bench: build ## compare with conftest and opa on big plans, and write docs/benchmarks.md (about 5 minutes)
+	@tools/build conftest opa
+	go run ./internal/bench -page docs/benchmarks.md
+
+microbench: go-version ## run the Go benchmarks
 	go test -run '^$$' -bench . -benchmem ./...
 
 fuzz: go-version ## fuzz every input boundary for FUZZTIME (10s) each

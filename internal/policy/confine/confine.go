@@ -31,7 +31,7 @@ type Limits struct {
 	Wall   time.Duration
 }
 
-// The defaults fit plans of twenty thousand changes.
+// The defaults fit plans of a hundred thousand changes.
 const (
 	defaultMemory = 2 << 30
 	defaultCPU    = 60 * time.Second

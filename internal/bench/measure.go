@@ -1,0 +1,215 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A program is one way to judge a plan.
+type program struct {
+	name string
+	args []string // the first is the binary; PLAN stands for the plan's path
+	// found lists the addresses that it denies, in the order of the output.
+	found func(stdout []byte) ([]string, error)
+}
+
+// A cost is what one run, or the median of several, took.
+type cost struct {
+	cpu  time.Duration // user and system, of the process and of those it started
+	wall time.Duration
+	peak int64 // bytes: the largest sum of what the process and its children held at once
+}
+
+// run runs a program once. That a policy spoke is no failure: such programs
+// exit with 1.
+func (p program) run(plan string) (cost, []string, error) {
+	args := slices.Clone(p.args)
+	for i := range args {
+		args[i] = strings.ReplaceAll(args[i], "PLAN", plan)
+	}
+	var stdout, stderr bytes.Buffer
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	start := time.Now()
+	if err := cmd.Start(); err != nil {
+		return cost{}, nil, err
+	}
+	peak, done := make(chan int64), make(chan struct{})
+	go func() { peak <- watch(cmd.Process.Pid, done) }()
+	err := cmd.Wait()
+	c := cost{wall: time.Since(start), cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
+	close(done)
+	c.peak = <-peak
+	if code := cmd.ProcessState.ExitCode(); code != 0 && code != 1 {
+		return c, nil, fmt.Errorf("%s: %w\n%s", p.name, err, stderr.Bytes())
+	}
+	found, err := p.found(stdout.Bytes())
+	if err != nil {
+		return c, nil, fmt.Errorf("%s: %w\n%s", p.name, err, stderr.Bytes())
+	}
+	slices.Sort(found) // CUE says what each branch of an alternative misses
+	return c, slices.Compact(found), nil
+}
+
+// watch samples the resident memory of a process and its children until done,
+// and returns the largest sum it saw.
+func watch(pid int, done <-chan struct{}) (peak int64) {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		peak = max(peak, resident(pid))
+		select {
+		case <-done:
+			return peak
+		case <-tick.C:
+		}
+	}
+}
+
+func resident(pid int) int64 {
+	proc := filepath.Join("/proc", strconv.Itoa(pid))
+	var sum int64
+	if statm, err := os.ReadFile(filepath.Join(proc, "statm")); err == nil {
+		if fields := strings.Fields(string(statm)); len(fields) > 1 {
+			pages, _ := strconv.ParseInt(fields[1], 10, 64)
+			sum = pages * int64(os.Getpagesize())
+		}
+	}
+	threads, _ := filepath.Glob(filepath.Join(proc, "task", "*", "children"))
+	for _, file := range threads {
+		children, _ := os.ReadFile(file) // one that ended has none
+		for _, child := range strings.Fields(string(children)) {
+			if n, err := strconv.Atoi(child); err == nil {
+				sum += resident(n)
+			}
+		}
+	}
+	return sum
+}
+
+// median is that of each number by itself.
+func median(costs []cost) cost {
+	middle := func(of func(cost) int64) int64 {
+		values := make([]int64, len(costs))
+		for i, c := range costs {
+			values[i] = of(c)
+		}
+		slices.Sort(values)
+		return values[len(values)/2]
+	}
+	return cost{
+		cpu:  time.Duration(middle(func(c cost) int64 { return int64(c.cpu) })),
+		wall: time.Duration(middle(func(c cost) int64 { return int64(c.wall) })),
+		peak: middle(func(c cost) int64 { return c.peak }),
+	}
+}
+
+// programs are what is compared: assize with each language, the peers with the
+// same Rego, and a bare decode of the same bytes.
+func programs(bin, policies string) ([]program, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	assize, conftest, opa := filepath.Join(bin, "assize"), filepath.Join(bin, "conftest"), filepath.Join(bin, "opa")
+	file := func(name string) string { return filepath.Join(policies, name) }
+	check := func(flag, name string) []string {
+		return []string{assize, "policy", "check", "PLAN", "--format", "json", flag, file(name)}
+	}
+	return []program{
+		{"typed decode", []string{self, "-decode", "PLAN"}, nothing},
+		{"assize, rules", check("--rules", "rules.yaml"), assizeFound},
+		{"assize, Rego", check("--rego", "policy.rego"), assizeFound},
+		{"assize, CUE", check("--cue", "policy.cue"), assizeFound},
+		{"conftest", []string{conftest, "test", "PLAN", "--policy", file("policy.rego"), "--output", "json"}, conftestFound},
+		{"opa eval", []string{opa, "eval", "--format", "json", "--input", "PLAN", "--data", file("policy.rego"), "data.main.deny"}, opaFound},
+	}, nil
+}
+
+func nothing([]byte) ([]string, error) { return nil, nil }
+
+func assizeFound(stdout []byte) ([]string, error) {
+	var check struct {
+		Outcome  string
+		Findings []struct{ Level, Address string }
+	}
+	if err := json.Unmarshal(stdout, &check); err != nil {
+		return nil, err
+	}
+	if check.Outcome != "failed" {
+		return nil, fmt.Errorf("the outcome is %q: %.2000s", check.Outcome, stdout)
+	}
+	var found []string
+	for _, f := range check.Findings {
+		found = append(found, f.Address)
+	}
+	return found, nil
+}
+
+func conftestFound(stdout []byte) ([]string, error) {
+	var files []struct {
+		Failures []struct {
+			Metadata struct{ Address string }
+		}
+	}
+	if err := json.Unmarshal(stdout, &files); err != nil {
+		return nil, err
+	}
+	var found []string
+	for _, file := range files {
+		for _, f := range file.Failures {
+			found = append(found, f.Metadata.Address)
+		}
+	}
+	return found, nil
+}
+
+func opaFound(stdout []byte) ([]string, error) {
+	var answer struct {
+		Result []struct {
+			Expressions []struct {
+				Value []struct{ Address string }
+			}
+		}
+	}
+	if err := json.Unmarshal(stdout, &answer); err != nil {
+		return nil, err
+	}
+	var found []string
+	for _, result := range answer.Result {
+		for _, expression := range result.Expressions {
+			for _, v := range expression.Value {
+				found = append(found, v.Address)
+			}
+		}
+	}
+	return found, nil
+}
+
+// decode is the least that anybody who judges a plan has to do: read the bytes
+// and decode the changes to types, with encoding/json, the attributes left as
+// they are.
+func decode(path string) error {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	var plan struct {
+		ResourceChanges []struct {
+			Address, Type string
+			Change        struct {
+				Actions                                                      []string
+				Before, After, AfterUnknown, BeforeSensitive, AfterSensitive json.RawMessage
+			}
+		} `json:"resource_changes"`
+	}
+	return json.Unmarshal(raw, &plan)
+}
