@@ -82,7 +82,7 @@ type FileLines struct {
 // A Replay is what `assize policy replay --format json` prints: what a candidate
 // would have said of stored plans, beside what is said now. It passed when
 // nothing would newly be refused or errored, and is errored when a plan could
-// not be read.
+// not be read, or judged by neither side.
 type Replay struct {
 	Outcome   Outcome          `json:"outcome"`
 	Present   []ReplayedPolicy `json:"present"`
@@ -107,6 +107,7 @@ type ReplayCounts struct {
 	NewlyPassed  int `json:"newly_passed"`
 	NewlyErrored int `json:"newly_errored"`
 	Findings     int `json:"findings"` // the outcome is the same, what is found is not
+	Unjudged     int `json:"unjudged"` // by either side
 	Unread       int `json:"unread"`
 }
 
@@ -120,7 +121,8 @@ const (
 	NewlyPassed  Difference = "newly_passed"
 	NewlyErrored Difference = "newly_errored"
 	OtherFinding Difference = "findings"
-	Unread       Difference = "unread" // the plan cannot be read; nothing is known
+	Unjudged     Difference = "unjudged" // neither side could judge the plan; nothing is known
+	Unread       Difference = "unread"   // the plan cannot be read; nothing is known
 )
 
 // A ReplayedPlan is one stored plan as both sides judge it.

@@ -14,6 +14,7 @@ type Warrant struct {
 	Run         string       `json:"run"`     // "run_" and 32 hexadecimal digits, drawn for every plan
 	Created     string       `json:"created"` // RFC 3339, UTC
 	Binding     Binding      `json:"binding"`
+	Place       string       `json:"place"`       // of the stack, in the directory where the paths of policies begin
 	Verdicts    []Verdict    `json:"verdicts"`    // passed, or failed softly: then an apply needs an override
 	Composition *Composition `json:"composition"` // of the verdicts; null when nothing judged
 	Summary     Summary      `json:"summary"`

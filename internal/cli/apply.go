@@ -10,6 +10,7 @@ import (
 
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/gate"
+	"github.com/assize-iac/assize/internal/plan"
 	"github.com/assize-iac/assize/internal/policy"
 	"github.com/assize-iac/assize/internal/problem"
 	"github.com/assize-iac/assize/internal/runner"
@@ -123,7 +124,7 @@ func apply(ctx context.Context, g *Globals, o applyOptions, result *api.Applied)
 		return err
 	}
 	bench = bench.during(run)
-	overrides, err := o.overrides(stack)
+	overrides, err := o.overrides(stack, run.From.Secrets)
 	if err != nil {
 		result.Outcome = api.ApplyViolated
 		return &Exit{ExitPolicy, err}
@@ -133,8 +134,8 @@ func apply(ctx context.Context, g *Globals, o applyOptions, result *api.Applied)
 		return err
 	}
 	now.Document = judged.Digest
-	facts := gate.Facts{Sealed: warrant, Now: now, Policies: bench.verdicts(), Verdicts: bench.judgeOne(w, judged), Overrides: overrides, At: g.Now()}
-	decision, err := decide(facts, result)
+	facts := gate.Facts{Sealed: warrant, Now: now, Policies: bench.verdicts(), Verdicts: bench.judgeOne(w, judged), Place: bench.place, Overrides: overrides, At: g.Now()}
+	decision, err := decide(facts, judged, result)
 	if err != nil {
 		return err
 	}
@@ -181,12 +182,16 @@ func observe(ctx context.Context, stack *runner.Stack, saved *runner.Saved, was 
 }
 
 // decide asks the gate, which sees everything at once: nothing that was
-// compared above is taken for granted.
-func decide(f gate.Facts, result *api.Applied) (gate.Decision, error) {
+// compared above is taken for granted. What overrides say is shown without the
+// secrets of the plan.
+func decide(f gate.Facts, p *plan.Plan, result *api.Applied) (gate.Decision, error) {
 	decision := gate.Decide(f)
 	check := policy.Collect([]policy.Judged{{Verdicts: f.Verdicts}})
 	result.Policies, result.Findings = check.Policies, check.Findings
-	result.Overrides = append(result.Overrides, decision.Overrides()...)
+	for _, o := range decision.Overrides() {
+		o.Actor, o.Justification = p.Redact(o.Actor), p.Redact(o.Justification)
+		result.Overrides = append(result.Overrides, o)
+	}
 	if len(f.Verdicts) == 0 {
 		return decision, nil
 	}

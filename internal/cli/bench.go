@@ -10,6 +10,7 @@ import (
 	"github.com/assize-iac/assize/internal/gate"
 	"github.com/assize-iac/assize/internal/policy"
 	"github.com/assize-iac/assize/internal/policy/except"
+	"github.com/assize-iac/assize/internal/policy/input"
 	"github.com/assize-iac/assize/internal/problem"
 	"github.com/assize-iac/assize/internal/repo"
 )
@@ -19,18 +20,26 @@ type bench struct {
 	engines    []policy.Engine
 	policies   []namedPolicy
 	exceptions []except.File
-	now        time.Time
+	place      string           // of dir, in the directory where paths of policies begin
+	clock      func() time.Time // read when it judges: a plan may take hours to make
+	secrets    input.Canaries   // declared for the run
 }
 
 // bench reads everything that judges in dir. Exceptions that cannot be read are
 // not an error yet: like a policy that cannot, they get an errored verdict.
 func (g *Globals) bench(dir string, flags policyFlags) (bench, error) {
-	b := bench{engines: g.Engines, now: g.Now()}
-	var err error
-	if b.policies, err = flags.read(dir); err != nil {
+	b := bench{engines: g.Engines, clock: g.Now, place: "."}
+	cfg, err := flags.governing(dir) // once, for everything must come from one reading
+	if err != nil {
 		return b, err
 	}
-	b.exceptions, err = flags.readExceptions(dir)
+	if cfg != nil {
+		if b.place, err = cfg.Place(dir); err != nil {
+			return b, err
+		}
+	}
+	b.exceptions = flags.readExceptions(dir, cfg)
+	b.policies, err = flags.policies(dir, cfg)
 	return b, err
 }
 
@@ -38,19 +47,15 @@ func (g *Globals) bench(dir string, flags policyFlags) (bench, error) {
 // and no policy either, it is the one of assize.yaml: exceptions that a checkout
 // brings along do not weaken what the command line names (docs/exceptions.md,
 // rule 7).
-func (f *policyFlags) readExceptions(dir string) ([]except.File, error) {
+func (f *policyFlags) readExceptions(dir string, cfg *repo.Config) []except.File {
 	var out []except.File
 	for _, path := range f.exceptions {
 		out = append(out, readExceptions(dir, path))
 	}
-	if len(out) > 0 || f.named() {
-		return out, nil
+	if len(out) > 0 || cfg == nil || cfg.Exceptions == nil {
+		return out
 	}
-	cfg, ok, err := repo.FindConfig(dir)
-	if err != nil || !ok || cfg.Exceptions == nil {
-		return nil, err
-	}
-	return []except.File{readExceptions(cfg.Root, *cfg.Exceptions)}, nil
+	return []except.File{readExceptions(cfg.Root, *cfg.Exceptions)}
 }
 
 func readExceptions(dir, path string) except.File {
@@ -64,7 +69,7 @@ func readExceptions(dir, path string) except.File {
 // during is the bench for one run: where the plan comes from is a fact of it, and
 // not of a policy.
 func (b bench) during(run policy.Run) bench {
-	b.policies = slices.Clone(b.policies)
+	b.policies, b.secrets = slices.Clone(b.policies), run.From.Secrets
 	for i := range b.policies {
 		b.policies[i].src.Run = run
 	}
@@ -84,6 +89,7 @@ func (b bench) verdicts() int {
 // are cores. The order of the result is that of the arguments; the verdicts of
 // the exceptions come last, for they say what was of use.
 func (b bench) judge(inputs []planInput) []policy.Judged {
+	now := b.clock()
 	out := make([]policy.Judged, len(inputs))
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
 	var wg sync.WaitGroup
@@ -97,35 +103,35 @@ func (b bench) judge(inputs []planInput) []policy.Judged {
 			wg.Go(func() {
 				slots <- struct{}{}
 				defer func() { <-slots }()
-				out[i].Verdicts[j] = b.one(p, in)
+				out[i].Verdicts[j] = b.one(p, in, now)
 			})
 		}
 	}
 	wg.Wait()
-	b.conclude(inputs, out)
+	b.conclude(inputs, out, now)
 	return out
 }
 
-func (b bench) one(p namedPolicy, in planInput) api.Verdict {
+func (b bench) one(p namedPolicy, in planInput, now time.Time) api.Verdict {
 	if p.err != nil {
 		return policy.Errored(p.src, p.err)
 	}
 	excuses := make([]policy.Excuse, len(b.exceptions))
 	for i, f := range b.exceptions {
-		excuses[i] = f.Excuse(b.now)
+		excuses[i] = f.Excuse(now)
 	}
 	return policy.Judge(b.engines, p.src, in.plan, excuses...)
 }
 
 // conclude adds what is known only when every policy has judged every plan.
-func (b bench) conclude(inputs []planInput, out []policy.Judged) {
+func (b bench) conclude(inputs []planInput, out []policy.Judged, now time.Time) {
 	used := except.Used(out)
 	for i, in := range inputs {
 		if in.err != nil || len(b.policies) == 0 {
 			continue
 		}
 		for _, f := range b.exceptions {
-			out[i].Verdicts = append(out[i].Verdicts, f.Verdict(in.plan, used, b.now))
+			out[i].Verdicts = append(out[i].Verdicts, policy.Withhold(f.Verdict(in.plan, used, now), b.secrets))
 		}
 		composition, err := gate.Compose(out[i].Verdicts)
 		if err != nil { // what has no digest cannot be vouched for

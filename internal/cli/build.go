@@ -76,8 +76,8 @@ func runBuild(g *Globals, o buildOptions, path string) error {
 	if err != nil {
 		return err
 	}
-	if err := writeWhole(out, data); err != nil {
-		return err
+	if err := repo.WriteFile(out, data); err != nil {
+		return problem.New(api.Invalid, "%s cannot be written: %w", out, err)
 	}
 	b.Path = out
 	return parcel.Text(g.Out, b)
@@ -148,32 +148,4 @@ func bundleName(output, path string) (string, error) {
 		return "", problem.New(api.Invalid, "say where the new bundle goes: -o FILE.tar.gz")
 	}
 	return base + ".tar.gz", nil
-}
-
-// writeWhole puts data at path, all of it or nothing: half a bundle would be
-// refused, but the old one would be gone.
-func writeWhole(path string, data []byte) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".assize-*")
-	if err != nil {
-		return unwritten(path, err)
-	}
-	defer os.Remove(tmp.Name())
-	_, err = tmp.Write(data)
-	if err == nil {
-		err = tmp.Chmod(0o644)
-	}
-	if closed := tmp.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
-	if err != nil {
-		return unwritten(path, err)
-	}
-	return nil
-}
-
-func unwritten(path string, err error) error {
-	return problem.New(api.Invalid, "%s cannot be written: %w", path, err)
 }

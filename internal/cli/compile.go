@@ -2,7 +2,6 @@ package cli
 
 import (
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -71,7 +70,7 @@ func runCompile(g *Globals, o compileOptions, path string) error {
 	if o.output == "" {
 		_, err = io.WriteString(g.Out, text)
 	} else {
-		err = os.WriteFile(o.output, []byte(text), 0o644)
+		err = repo.WriteFile(o.output, []byte(text))
 	}
 	if err != nil {
 		return problem.New(api.Internal, "the policy could not be written: %w", err)

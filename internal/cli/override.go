@@ -15,6 +15,7 @@ import (
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/gate"
 	"github.com/assize-iac/assize/internal/policy"
+	"github.com/assize-iac/assize/internal/policy/input"
 	"github.com/assize-iac/assize/internal/problem"
 	"github.com/assize-iac/assize/internal/repo"
 	"github.com/assize-iac/assize/internal/report"
@@ -88,11 +89,11 @@ func runOverride(g *Globals, o overrideOptions) error {
 	if err != nil {
 		return err
 	}
-	place := o.out
+	place, run := o.out, "" // there may be one for any plan
 	if place == "" {
-		place = besideWarrant(stack, o.file)
+		place, run = besideWarrant(stack, o.file), warrant.Run
 	}
-	if err := keepOverride(stack, place, doc, now); err != nil {
+	if err := keepOverride(stack, place, run, doc, now); err != nil {
 		return err
 	}
 	if err := report.Overridden(g.Out, doc.Overrides); err != nil {
@@ -149,13 +150,14 @@ func besideWarrant(stack *runner.Stack, file string) string {
 }
 
 // keepOverride writes a new document. An override is never edited, and nobody
-// else's file is overwritten: what gives way is one that is of no use any more.
-func keepOverride(stack *runner.Stack, path string, doc api.Overrides, now time.Time) error {
+// else's file is overwritten: what gives way is one that is of no use any more,
+// to the run whose place it is, or to any.
+func keepOverride(stack *runner.Stack, path, run string, doc api.Overrides, now time.Time) error {
 	data, err := repo.ReadFile(stack.Session.Dir, path)
 	if err != nil && problem.Code(err) != api.NotFound {
 		return err
 	}
-	if err == nil && !spent(data, doc.Overrides[0].Run, now) {
+	if err == nil && !spent(data, run, now) {
 		return problem.New(api.Conflict, "%s exists already, and an override is not edited", path).
 			WithHint("write another with -o FILE, and name each to assize apply with --override; or remove it")
 	}
@@ -166,17 +168,19 @@ func keepOverride(stack *runner.Stack, path string, doc api.Overrides, now time.
 	return stack.SaveOverride(path, text)
 }
 
-// spent reports whether a file holds overrides, none of which can be of use.
+// spent reports whether a file holds overrides, none of which can be of use to
+// a run, or to any when it is "".
 func spent(data []byte, run string, now time.Time) bool {
 	overrides, err := gate.OpenOverrides(data)
 	return err == nil && !slices.ContainsFunc(overrides, func(o api.Override) bool {
-		return o.Run == run && !gate.Ended(o, now)
+		return (run == "" || o.Run == run) && !gate.Ended(o, now)
 	})
 }
 
 // overrides reads those that the applier names, or those beside the warrant,
-// where there may be none. What cannot be read closes the gate.
-func (o applyOptions) overrides(stack *runner.Stack) ([]api.Override, error) {
+// where there may be none. What cannot be read closes the gate, and so does what
+// holds a declared secret: it would be shown.
+func (o applyOptions) overrides(stack *runner.Stack, secrets input.Canaries) ([]api.Override, error) {
 	named := o.override
 	if len(named) == 0 {
 		if _, err := os.Lstat(stack.OverrideFile(o.file)); errors.Is(err, fs.ErrNotExist) {
@@ -193,6 +197,9 @@ func (o applyOptions) overrides(stack *runner.Stack) ([]api.Override, error) {
 		some, err := gate.OpenOverrides(data)
 		if err != nil {
 			return nil, unusable("override", path, err)
+		}
+		if err := secrets.Refuse("it", data); err != nil {
+			return nil, unusable("override", path, problem.New(problem.Code(err), "%w", err).WithHint("write another override, without it"))
 		}
 		all = append(all, some...)
 	}

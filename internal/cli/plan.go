@@ -159,13 +159,13 @@ func makePlan(ctx context.Context, g *Globals, stack *runner.Stack, o planOption
 			return none, err
 		}
 	}
-	return conclude(g, w, planned, verdicts, o)
+	return conclude(g, w, planned, bench.place, verdicts, o)
 }
 
 // conclude prints what the policies came to, and keeps the plan unless one of
 // them blocks it for good. One that only soft-mandatory policies refuse is kept
 // for an override (docs/warrant.md, rule 11); the exit code says no all the same.
-func conclude(g *Globals, w *work, planned *runner.Planned, verdicts []api.Verdict, o planOptions) (made, error) {
+func conclude(g *Globals, w *work, planned *runner.Planned, place string, verdicts []api.Verdict, o planOptions) (made, error) {
 	if err := printVerdicts(w.out, g.Err, verdicts, nil, w.look); err != nil {
 		return made{}, err
 	}
@@ -177,7 +177,7 @@ func conclude(g *Globals, w *work, planned *runner.Planned, verdicts []api.Verdi
 		fmt.Fprint(g.Err, "\nno plan file was written\n")
 		return made{}, &Exit{Code: ExitPolicy}
 	}
-	warrant, err := save(w.stack, planned, verdicts, o.out, g.Now())
+	warrant, err := save(w.stack, planned, place, verdicts, o.out, g.Now())
 	if err != nil {
 		return made{}, err
 	}
@@ -207,8 +207,8 @@ func printDocument(g *Globals, p *plan.Plan, o planOptions) error {
 
 // save seals the plan. Sealing refuses what is blocked for good, so a mistake
 // above cannot put a refused plan in place.
-func save(stack *runner.Stack, planned *runner.Planned, verdicts []api.Verdict, file string, now time.Time) (api.Warrant, error) {
-	w, err := gate.Seal(planned.Run, planned.Binding, verdicts, planned.Plan.Summary(), now)
+func save(stack *runner.Stack, planned *runner.Planned, place string, verdicts []api.Verdict, file string, now time.Time) (api.Warrant, error) {
+	w, err := gate.Seal(planned.Run, planned.Binding, place, verdicts, planned.Plan.Summary(), now)
 	if err != nil {
 		return w, err
 	}

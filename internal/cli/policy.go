@@ -65,6 +65,27 @@ type namedPolicy struct {
 // read returns every policy that the flags name, or, when they name none,
 // those of assize.yaml that bind the stack in dir.
 func (f *policyFlags) read(dir string) ([]namedPolicy, error) {
+	cfg, err := f.governing(dir)
+	if err != nil {
+		return nil, err
+	}
+	return f.policies(dir, cfg)
+}
+
+// governing is the configuration whose policies judge in dir: nil when there is
+// none, or when the command line names policies itself.
+func (f *policyFlags) governing(dir string) (*repo.Config, error) {
+	if f.named() {
+		return nil, nil
+	}
+	cfg, ok, err := repo.FindConfig(dir)
+	if err != nil || !ok {
+		return nil, err
+	}
+	return &cfg, nil
+}
+
+func (f *policyFlags) policies(dir string, cfg *repo.Config) ([]namedPolicy, error) {
 	rego, err := f.regoOptions(dir)
 	if err != nil {
 		return nil, err
@@ -82,8 +103,8 @@ func (f *policyFlags) read(dir string) ([]namedPolicy, error) {
 			out = append(out, namedPolicy{src, err})
 		}
 	}
-	if len(out) == 0 {
-		if out, err = configured(dir); err != nil {
+	if cfg != nil {
+		if out, err = configured(dir, cfg); err != nil {
 			return nil, err
 		}
 	}
@@ -100,11 +121,7 @@ func (f *policyFlags) read(dir string) ([]namedPolicy, error) {
 	return out, nil
 }
 
-func configured(dir string) ([]namedPolicy, error) {
-	cfg, ok, err := repo.FindConfig(dir)
-	if err != nil || !ok {
-		return nil, err
-	}
+func configured(dir string, cfg *repo.Config) ([]namedPolicy, error) {
 	sources, err := cfg.PoliciesFor(dir)
 	if err != nil {
 		return nil, err

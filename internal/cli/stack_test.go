@@ -3,12 +3,16 @@ package cli
 import (
 	"bytes"
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/plan"
 	"github.com/assize-iac/assize/internal/policy"
+	"github.com/assize-iac/assize/internal/policy/rules"
 	"github.com/assize-iac/assize/internal/problem"
 	"github.com/assize-iac/assize/internal/report"
 )
@@ -83,9 +87,41 @@ func TestInterruptedJudging(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	w := &work{progress: newProgress(&bytes.Buffer{}, &bytes.Buffer{}, "x"), interrupted: ctx.Done()}
-	b := bench{engines: []policy.Engine{engine}, policies: []namedPolicy{{src: policy.Source{Path: "p.json", Language: api.Rules}}}}
+	b := bench{engines: []policy.Engine{engine}, policies: []namedPolicy{{src: policy.Source{Path: "p.json", Language: api.Rules}}}, clock: time.Now}
 	verdicts := b.judgeOne(w, &plan.Plan{})
 	if len(verdicts) != 1 || verdicts[0].Outcome != api.Errored {
 		t.Errorf("got %+v", verdicts)
+	}
+}
+
+// An exception that ends while the plan is being made has ended when the plan is
+// judged.
+func TestExceptionEndsBeforeJudging(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"p.json": `[{"id": "keep", "level": "deny", "check": "no_delete", "message": "it stays"}]`,
+		"e.json": `[{"rule": "keep", "address": "*", "reason": "r", "owner": "o", "expires": "2026-03-01"}]`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, err := plan.Decode([]byte(`{"format_version": "1.2", "resource_changes": [{"address": "a.b", "type": "a", "name": "b", "mode": "managed",
+		"provider_name": "p", "change": {"actions": ["delete"], "before": {}, "after": null}}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Date(2026, 3, 1, 23, 59, 59, 0, time.UTC)
+	g := &Globals{Now: func() time.Time { return now }, Engines: []policy.Engine{rules.Engine{}}}
+	b, err := g.usable(dir, policyFlags{any: []string{"p.json"}, exceptions: []string{"e.json"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []api.Outcome{api.Passed, api.Failed} {
+		if v := b.during(policy.Run{}).judge([]planInput{{plan: p}})[0].Verdicts[0]; v.Outcome != want {
+			t.Errorf("at %s: %+v", now, v)
+		}
+		now = now.Add(time.Second)
 	}
 }

@@ -20,6 +20,7 @@ type Facts struct {
 	Now      api.Binding   // observed now; Document is that of the plan that was judged
 	Policies int           // how many policies the applier named
 	Verdicts []api.Verdict // theirs, on the plan that is about to be applied
+	Place    string        // of the stack, in the directory where their paths begin
 
 	Overrides []api.Override // those at hand, whatever they are for
 	At        time.Time      // the moment of the decision
@@ -99,17 +100,21 @@ func judged(f Facts) (refusals []api.Refusal, overrides []api.Override) {
 }
 
 // unheard refuses to leave out a policy that has failed softly when the plan
-// was made: naming other policies must not take the place of an override
-// (docs/warrant.md, rule 14).
+// was made: naming other policies, or others of the same name, must not take
+// the place of an override (docs/warrant.md, rule 14).
 func unheard(f Facts) []api.Refusal {
 	var refusals []api.Refusal
 	for _, r := range Soft(f.Sealed) {
 		heard := slices.ContainsFunc(f.Verdicts, func(v api.Verdict) bool { return v.Path == r.Policy && v.Engine == r.Engine })
-		if !heard {
-			refusals = append(refusals, refusal("override",
-				fmt.Sprintf("the policy %s, which the plan violates, has not judged it again", r.Policy),
-				"have the policies judge that judged the plan, or run assize plan"))
+		elsewhere := moved(f.Sealed.Place, f.Place)
+		if heard && !elsewhere {
+			continue
 		}
+		message := fmt.Sprintf("the policy %s, which the plan violates, has not judged it again", r.Policy)
+		if heard {
+			message += ": another file of that name did"
+		}
+		refusals = append(refusals, refusal("override", message, "have the policies judge that judged the plan, or run assize plan"))
 	}
 	return refusals
 }

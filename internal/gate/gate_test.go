@@ -18,6 +18,9 @@ import (
 
 var created = time.Date(2026, 11, 30, 12, 0, 0, 0, time.FixedZone("CET", 3600))
 
+// place is that of the stack below the root of its policies.
+const place = "infra/prod"
+
 const run = "run_0123456789abcdef0123456789abcdef"
 
 func digest(s string) string { return "sha256:" + strings.Repeat(s, 64) }
@@ -41,7 +44,7 @@ func verdict(outcome api.Outcome, e api.Enforcement) api.Verdict {
 
 func sealed(t testing.TB, verdicts ...api.Verdict) api.Warrant {
 	t.Helper()
-	w, err := gate.Seal(run, binding(), verdicts, api.Summary{Create: 1}, created)
+	w, err := gate.Seal(run, binding(), place, verdicts, api.Summary{Create: 1}, created)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,13 +219,13 @@ func TestSealRefuses(t *testing.T) {
 	for name, v := range map[string]api.Verdict{
 		"failed": verdict(api.Failed, api.HardMandatory), "errored": verdict(api.Errored, api.Advisory), "no outcome": verdict("", api.HardMandatory),
 	} {
-		if w, err := gate.Seal(run, binding(), []api.Verdict{v}, api.Summary{}, created); err == nil || w.Seal != "" {
+		if w, err := gate.Seal(run, binding(), place, []api.Verdict{v}, api.Summary{}, created); err == nil || w.Seal != "" {
 			t.Errorf("a plan whose policy %s was given a warrant", name)
 		}
 	}
 	incomplete := binding()
 	incomplete.Tool.Digest = ""
-	if _, err := gate.Seal(run, incomplete, nil, api.Summary{}, created); err == nil {
+	if _, err := gate.Seal(run, incomplete, place, nil, api.Summary{}, created); err == nil {
 		t.Error("a plan made by an unknown program was given a warrant")
 	}
 }

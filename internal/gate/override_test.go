@@ -30,7 +30,7 @@ func overriddenFacts(t testing.TB) gate.Facts {
 	verdicts := []api.Verdict{verdict(api.Passed, api.HardMandatory), said()}
 	w := sealed(t, verdicts...)
 	return gate.Facts{
-		Sealed: w, Now: binding(), Policies: 2, Verdicts: verdicts,
+		Sealed: w, Now: binding(), Policies: 2, Verdicts: verdicts, Place: place,
 		Overrides: granted(t, w).Overrides, At: created.Add(time.Hour),
 	}
 }
@@ -95,6 +95,8 @@ func TestDecideOnOverrides(t *testing.T) {
 			"policy: the policy policy/no-delete.cue (sha256:aaaaaaaaaaaa) could not judge the plan: it gave no outcome []"},
 		{"left out", func(f *gate.Facts) { f.Policies, f.Verdicts = 0, nil },
 			"override: the policy policy/no-delete.cue, which the plan violates, has not judged it again [have the policies judge that judged the plan, or run assize plan]"},
+		{"another file of that name", func(f *gate.Facts) { f.Place = "."; f.Verdicts[1] = verdict(api.Passed, api.HardMandatory) },
+			"override: the policy policy/no-delete.cue, which the plan violates, has not judged it again: another file of that name did [have the policies judge that judged the plan, or run assize plan]"},
 		{"passed by now", func(f *gate.Facts) { f.Verdicts[1] = verdict(api.Passed, api.SoftMandatory); f.Overrides = nil }, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -122,12 +124,12 @@ func TestEveryResultNeedsItsOwn(t *testing.T) {
 	w := sealed(t, verdicts...)
 	all := granted(t, w).Overrides
 	for _, some := range [][]api.Override{nil, all[:1], all[1:], {all[0], all[0]}} {
-		f := gate.Facts{Sealed: w, Now: binding(), Policies: 2, Verdicts: verdicts, Overrides: some, At: created}
+		f := gate.Facts{Sealed: w, Now: binding(), Policies: 2, Verdicts: verdicts, Place: place, Overrides: some, At: created}
 		if gate.Decide(f).Allowed() {
 			t.Errorf("allowed with %d of 2 overrides", len(some))
 		}
 	}
-	if d := gate.Decide(gate.Facts{Sealed: w, Now: binding(), Policies: 2, Verdicts: verdicts, Overrides: all, At: created}); !d.Allowed() {
+	if d := gate.Decide(gate.Facts{Sealed: w, Now: binding(), Policies: 2, Verdicts: verdicts, Place: place, Overrides: all, At: created}); !d.Allowed() {
 		t.Errorf("refused with both: %s", messages(d))
 	}
 	one, err := gate.Override(w, gate.Grant{Results: []string{all[1].Result}, Actor: "a", Justification: "b", Expires: created.Add(time.Hour)}, created)
@@ -271,7 +273,7 @@ func TestLessNeverOpens(t *testing.T) {
 		passed := rapid.Just(verdict(api.Passed, api.SoftMandatory))
 		verdicts := rapid.SliceOfN(rapid.OneOf(soft, hard, passed), 0, 4).Draw(t, "verdicts")
 		overrides := rapid.SliceOfN(rapid.SampledFrom(all), 0, 2).Draw(t, "overrides")
-		f := gate.Facts{Sealed: w, Now: binding(), Policies: len(verdicts), Verdicts: verdicts, Overrides: overrides, At: created}
+		f := gate.Facts{Sealed: w, Now: binding(), Policies: len(verdicts), Verdicts: verdicts, Place: place, Overrides: overrides, At: created}
 		before := gate.Decide(f).Allowed()
 
 		more := f

@@ -16,11 +16,11 @@ import (
 
 // Seal issues the warrant of a plan. It issues none when a policy said no for
 // good or could not judge, so that a warrant for a refused plan cannot come
-// into being.
-func Seal(run string, b api.Binding, verdicts []api.Verdict, s api.Summary, created time.Time) (api.Warrant, error) {
+// into being. Place is that of the stack, as in [Facts].
+func Seal(run string, b api.Binding, place string, verdicts []api.Verdict, s api.Summary, created time.Time) (api.Warrant, error) {
 	w := api.Warrant{
 		Format: api.WarrantFormat, Run: run, Created: created.UTC().Format(time.RFC3339),
-		Binding: b, Verdicts: append([]api.Verdict{}, verdicts...), Summary: s,
+		Binding: b, Place: place, Verdicts: append([]api.Verdict{}, verdicts...), Summary: s,
 	}
 	if len(verdicts) > 0 {
 		c, err := Compose(verdicts)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/plan"
+	"github.com/assize-iac/assize/internal/policy/input"
 	"github.com/assize-iac/assize/internal/problem"
 )
 
@@ -36,11 +37,7 @@ func judge(e Engine, src Source, digest string, p *plan.Plan, excuses []Excuse, 
 		}
 		v.Input = p.Digest
 		scrub(&v, p)
-		if secrets := src.Run.From.Secrets; len(secrets) > 0 {
-			if err := secrets.Refuse("what the policy says", said(v)); err != nil {
-				v = withheld(v, src, err)
-			}
-		}
+		v = Withhold(v, src.Run.From.Secrets)
 	}()
 	v, err := ask()
 	if err != nil {
@@ -231,23 +228,36 @@ func scrubValue(v any, p *plan.Plan) any {
 	}
 }
 
-// said is every text that a policy has a say in, as JSON.
+// said is every text that a policy has a say in, or its exceptions, as JSON.
 func said(v api.Verdict) []byte {
 	findings := make([]any, len(v.Findings))
 	for i, f := range v.Findings {
-		findings[i] = []any{f.Rule, f.Title, f.Address, f.Deposed, f.Path, f.Message, f.Positions, f.Details}
+		findings[i] = []any{f.Rule, f.Title, f.Address, f.Deposed, f.Path, f.Message, f.Positions, f.Details, f.Exception}
 	}
 	// What cannot be written cannot be searched, and Refuse refuses it.
 	text, _ := json.Marshal(map[string]any{"findings": findings, "notes": v.Notes, "rules": v.Rules, "error": []string{v.Error, v.Hint}})
 	return text
 }
 
-// withheld takes the place of a verdict that held a declared secret
-// (docs/decision.md, rule 10). It keeps what did not come from the policy.
-func withheld(v api.Verdict, src Source, err error) api.Verdict {
-	out := Errored(src, err)
-	out.Evaluator, out.Input, out.Contract = v.Evaluator, v.Input, v.Contract
-	return out
+// Withhold puts an errored verdict in the place of one that holds a declared
+// secret (docs/decision.md, rule 10). It keeps what did not come from the policy.
+func Withhold(v api.Verdict, secrets input.Canaries) api.Verdict {
+	if len(secrets) == 0 {
+		return v
+	}
+	what := "what the policy says"
+	if v.Engine == api.Exceptions {
+		what = "what the file of exceptions says"
+	}
+	err := secrets.Refuse(what, said(v))
+	if err == nil {
+		return v
+	}
+	return api.Verdict{
+		Path: v.Path, Digest: v.Digest, Bundle: v.Bundle, Engine: v.Engine, Evaluator: v.Evaluator, Contract: v.Contract,
+		Enforcement: v.Enforcement, Input: v.Input, Outcome: api.Errored, Error: err.Error(), Hint: problem.Hint(err),
+		Rules: []api.RuleCount{}, Notes: []string{},
+	}
 }
 
 // Short is the first twelve digits of a digest, as people see it.

@@ -22,6 +22,9 @@ import (
 // ConfigName is the configuration at the root of a checkout.
 const ConfigName = "assize.yaml"
 
+// misnamed is what people call it who call their other files so.
+const misnamed = "assize.yml"
+
 // goType is what the YAML library says of our types, which mean nothing to the
 // author of a file.
 var goType = regexp.MustCompile(` in type \S+`)
@@ -71,6 +74,10 @@ func FindConfig(dir string) (cfg Config, ok bool, err error) {
 
 func nearestConfig(abs string) (cfg Config, ok bool, err error) {
 	for {
+		if _, err := os.Lstat(filepath.Join(abs, misnamed)); err == nil {
+			return Config{}, false, problem.New(api.Invalid, "%s is not read: it would look as if no policy was configured", filepath.Join(abs, misnamed)).
+				WithHint("call it %s, or remove it", ConfigName)
+		}
 		data, err := readConfig(filepath.Join(abs, ConfigName))
 		if err == nil {
 			cfg, err := parseConfig(data)
@@ -93,7 +100,7 @@ func nearestConfig(abs string) (cfg Config, ok bool, err error) {
 // readConfig tells a link that leads nowhere from a file that is not there:
 // only the latter says that nothing was configured.
 func readConfig(path string) ([]byte, error) {
-	data, err := readRegular(path)
+	data, err := readAtMost(path, maxPolicyBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, lerr := os.Lstat(path); lerr == nil {
 			return nil, errors.New("it is a link that leads nowhere")
@@ -172,6 +179,13 @@ func (c Config) PoliciesFor(dir string) ([]policy.Source, error) {
 		sources = append(sources, src)
 	}
 	return sources, nil
+}
+
+// Place is where dir is below the root, slash-separated. Paths of policies mean
+// the same files only where it is the same.
+func (c Config) Place(dir string) (string, error) {
+	place, err := below(c.Root, dir)
+	return filepath.ToSlash(place), err
 }
 
 // below is the place of dir in root, links resolved: a link must not lead

@@ -53,6 +53,21 @@ func TestConfigBehindLinks(t *testing.T) {
 	}
 }
 
+// TestMisnamedConfig: a configuration under a name that is not read must not
+// look like one that names no policy.
+func TestMisnamedConfig(t *testing.T) {
+	t.Parallel()
+	dir := tree(t, map[string]string{
+		"a/.git/HEAD": "", "a/assize.yml": "policies: [{path: p.json}]", "a/s/main.tf": "",
+		"b/.git/HEAD": "", "b/assize.yaml": "", "b/assize.yml": "", "b/main.tf": "",
+	})
+	for _, stack := range []string{"a", "a/s", "b"} {
+		if _, ok, err := repo.FindConfig(filepath.Join(dir, stack)); err == nil || !strings.Contains(err.Error(), "assize.yml is not read") {
+			t.Errorf("%s: %t, %v", stack, ok, err)
+		}
+	}
+}
+
 // TestStackOutsideRoot: a configuration never says of a foreign stack that no
 // policy binds it.
 func TestStackOutsideRoot(t *testing.T) {

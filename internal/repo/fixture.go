@@ -95,10 +95,10 @@ func readFixture(root, path, stem string) (f Fixture, err error) {
 	return f, nil
 }
 
-// WriteWant writes what a policy finds in a fixture's plan.
+// WriteWant writes what a policy finds in a fixture's plan; a link is replaced.
 func WriteWant(dir, path, name, text string) error {
 	file := filepath.Join(path, name+wantExt)
-	if err := os.WriteFile(resolve(dir, file), []byte(text), 0o644); err != nil {
+	if err := WriteFile(resolve(dir, file), []byte(text)); err != nil {
 		return problem.New(api.Internal, "%s cannot be written: %w", file, errors.Unwrap(err))
 	}
 	return nil
@@ -112,7 +112,7 @@ func ReadTests(dir string, src policy.Source) ([]policy.File, error) {
 		return nil, nil
 	}
 	path := strings.TrimSuffix(src.Path, ext) + "_test" + ext
-	data, err := readRegular(resolve(dir, path))
+	data, err := readAtMost(resolve(dir, path), maxPolicyBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -60,3 +60,40 @@ func TestStoredPlans(t *testing.T) {
 		}
 	}
 }
+
+// TestWriteWant: what is written takes the place of a link, and of the file all
+// at once; a checkout must not choose what else is overwritten.
+func TestWriteWant(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	other := filepath.Join(t.TempDir(), "other")
+	if err := os.WriteFile(other, []byte("precious"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, to := range map[string]string{"link": other, "dead": other + "2"} {
+		if err := os.Symlink(to, filepath.Join(dir, name+".want")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"link", "dead", "new", "new"} {
+		if err := repo.WriteWant(dir, ".", name, "deny r a.b\n"); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(filepath.Join(dir, name+".want")); err != nil || string(got) != "deny r a.b\n" {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+	if got, err := os.ReadFile(other); err != nil || string(got) != "precious" {
+		t.Errorf("overwritten: %q, %v", got, err)
+	}
+	if _, err := os.Lstat(other + "2"); err == nil {
+		t.Error("a file was made elsewhere")
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 3 {
+		t.Errorf("%v, %v", left, err)
+	}
+	info, err := os.Stat(filepath.Join(dir, "new.want"))
+	if err != nil || info.Mode().Perm()&0o444 != 0o444 {
+		t.Errorf("others cannot read it: %v, %v", info, err)
+	}
+}

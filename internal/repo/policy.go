@@ -3,12 +3,17 @@
 package repo
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/policy"
@@ -77,15 +82,7 @@ func ReadBundle(dir, path string) ([]byte, error) {
 	if path == "" {
 		return nil, problem.New(api.Invalid, "a bundle has an empty path")
 	}
-	full := resolve(dir, path)
-	info, err := os.Stat(full)
-	if err != nil {
-		return nil, unreadable(path, err)
-	}
-	if info.Size() > bundle.MaxBytes {
-		return nil, problem.New(api.TooLarge, "%s is larger than %d MiB", path, bundle.MaxBytes>>20)
-	}
-	data, err := readRegular(full)
+	data, err := readAtMost(resolve(dir, path), bundle.MaxBytes)
 	if err != nil {
 		return nil, unreadable(path, err)
 	}
@@ -122,7 +119,7 @@ func readFilePolicy(src policy.Source, full string) (policy.Source, error) {
 		return policy.Source{}, problem.New(api.Invalid, "policy %s is no %s policy by its name", src.Path, src.Language).
 			WithHint("policies end in .json, .yaml or .yml (rules), .rego, .cue, or .tar.gz (a bundle)")
 	}
-	data, err := readRegular(full)
+	data, err := readAtMost(full, maxPolicyBytes)
 	if err != nil {
 		return policy.Source{}, unreadable(src.Path, err)
 	}
@@ -206,12 +203,7 @@ func ReadFile(dir, path string) ([]byte, error) {
 	if path == "" {
 		return nil, problem.New(api.Invalid, "a path is empty").WithHint("is a variable of the command line empty?")
 	}
-	full := resolve(dir, path)
-	info, err := os.Stat(full)
-	if err == nil && info.Size() > maxPolicyBytes {
-		return nil, problem.New(api.TooLarge, "%s holds more than %d MiB", path, maxPolicyBytes>>20)
-	}
-	data, err := readRegular(full)
+	data, err := readAtMost(resolve(dir, path), maxPolicyBytes)
 	if err != nil {
 		return nil, unreadable(path, err)
 	}
@@ -220,7 +212,8 @@ func ReadFile(dir, path string) ([]byte, error) {
 
 // regularFiles lists the files below root by slash-separated relative name,
 // sorted, hidden ones included and links followed: a policy file that is
-// silently left out judges nothing. Git's own directory holds no policy.
+// silently left out judges nothing (docs/policy.md, rule 38). Git's own
+// directory holds no policy.
 func regularFiles(root string) ([]string, error) {
 	w := walk{visiting: map[string]bool{}}
 	err := w.dir(root, "")
@@ -256,9 +249,9 @@ func (w *walk) dir(root, rel string) error {
 		name := filepath.ToSlash(filepath.Join(rel, e.Name()))
 		info, err := os.Stat(filepath.Join(real, e.Name()))
 		switch {
-		case errors.Is(err, fs.ErrNotExist) && languages[strings.ToLower(filepath.Ext(name))] == "":
-			// A dangling link that is no policy by its name. One that cannot be
-			// followed for another reason may lead to a directory of policies.
+		case errors.Is(err, fs.ErrNotExist) && e.Type()&fs.ModeSymlink != 0:
+			// Whatever it is called, it may have led to a directory of policies.
+			return fmt.Errorf("%s is a link that leads nowhere", name)
 		case err != nil:
 			return err
 		case info.IsDir() && e.Name() != ".git":
@@ -282,28 +275,58 @@ func readFiles(path, root string, names []string) ([]policy.File, error) {
 	files := make([]policy.File, 0, len(names))
 	total := 0
 	for _, name := range names {
-		data, err := readRegular(filepath.Join(root, filepath.FromSlash(name)))
+		data, err := readAtMost(filepath.Join(root, filepath.FromSlash(name)), maxPolicyBytes-total)
+		if errors.Is(err, errLarge) {
+			return nil, problem.New(api.TooLarge, "%s holds more than %d MiB of policy", path, maxPolicyBytes>>20)
+		}
 		if err != nil {
 			return nil, unreadable(filepath.Join(path, name), err)
 		}
-		if total += len(data); total > maxPolicyBytes {
-			return nil, problem.New(api.TooLarge, "%s holds more than %d MiB of policy", path, maxPolicyBytes>>20)
-		}
+		total += len(data)
 		files = append(files, policy.File{Name: name, Data: data})
 	}
 	return files, nil
 }
 
-// readRegular never opens a pipe or a device, which might never end.
-func readRegular(path string) ([]byte, error) {
-	info, err := os.Stat(path)
+// readRegular reads a file of any size.
+func readRegular(path string) ([]byte, error) { return readAtMost(path, math.MaxInt-1) }
+
+var (
+	errLarge     = errors.New("it is too large")
+	errIrregular = errors.New("it is no regular file")
+)
+
+// readAtMost never opens a pipe or a device, which might never end, and does not
+// wait for a file that became one meanwhile. Without a bound, one large file
+// would be the end of the process, and how that ends is nobody's exit code.
+func readAtMost(path string, most int) ([]byte, error) {
+	if info, err := os.Stat(path); err != nil {
+		return nil, err
+	} else if !info.Mode().IsRegular() {
+		return nil, errIrregular
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New("it is no regular file")
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, errIrregular
+	case info.Size() > int64(most):
+		return nil, errLarge
 	}
-	return os.ReadFile(path)
+	data := bytes.NewBuffer(make([]byte, 0, info.Size()+bytes.MinRead))
+	if _, err := data.ReadFrom(io.LimitReader(f, int64(most)+1)); err != nil {
+		return nil, err
+	}
+	if data.Len() > most { // it has grown
+		return nil, errLarge
+	}
+	return data.Bytes(), nil
 }
 
 func resolve(dir, path string) string {
@@ -319,6 +342,9 @@ func unreadable(path string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return problem.New(api.NotFound, "%s does not exist", path).
 			WithHint("check the path; relative paths start in the current directory, or in the one that -C names")
+	}
+	if errors.Is(err, errLarge) {
+		return problem.New(api.TooLarge, "%s is larger than %d MiB", path, maxPolicyBytes>>20)
 	}
 	var pe *fs.PathError
 	if errors.As(err, &pe) {

@@ -175,7 +175,7 @@ func TestLinks(t *testing.T) {
 		"policy/p.cue":  "x: 1",
 		"shared/a.rego": "", "rego/b.rego": "", "infra/prod/main.tf": "",
 	})
-	for link, to := range map[string]string{"rego/link": "../shared", "rego/loop": "..", "alias": "rego", "prodlink": "infra/prod", "gone.md": "nothing"} {
+	for link, to := range map[string]string{"rego/link": "../shared", "rego/loop": "..", "alias": "rego", "prodlink": "infra/prod"} {
 		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
 			t.Fatal(err)
 		}
@@ -201,5 +201,52 @@ func TestLinks(t *testing.T) {
 	}
 	if _, err := repo.ReadData(dir, "infra"); err == nil {
 		t.Error("a directory without documents counts as data")
+	}
+}
+
+// TestDeadLink: what a link led to may have been a directory of policies, of a
+// volume that is not mounted or a submodule that was not checked out.
+func TestDeadLink(t *testing.T) {
+	t.Parallel()
+	for _, link := range []string{"team", "team.d", "sub/gone.md", "gone.json"} {
+		dir := tree(t, map[string]string{"policy/p.json": "[]", "policy/sub/q.json": "[]"})
+		if err := os.Symlink("nowhere", filepath.Join(dir, "policy", link)); err != nil {
+			t.Fatal(err)
+		}
+		if src, err := repo.ReadPolicy(dir, "policy"); err == nil || !strings.Contains(err.Error(), link+" is a link that leads nowhere") {
+			t.Errorf("%s: %v, read %q", link, err, names(src))
+		}
+	}
+}
+
+// TestLargePolicy: a file that is too large is not read to find that out.
+func TestLargePolicy(t *testing.T) {
+	t.Parallel()
+	dir := tree(t, map[string]string{"policy/p.json": "[]", "policy/large.json": ""})
+	if err := os.Truncate(filepath.Join(dir, "policy/large.json"), 1<<40); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"policy", "policy/large.json"} {
+		if _, err := repo.ReadPolicy(dir, path); problem.Code(err) != api.TooLarge {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	if _, err := repo.ReadData(dir, "policy"); problem.Code(err) != api.TooLarge {
+		t.Errorf("data: %v", err)
+	}
+}
+
+// TestSpecification: a policy is none of a specification's files, whatever the
+// directory is called.
+func TestSpecification(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"spec", "spec[1]", "a*"} {
+		dir := tree(t, map[string]string{name + "/estate.cue": "package estate\n", name + "/limits.cue": "x: 1", name + "/sub/limits.cue": "x: 1"})
+		if _, err := repo.ReadPolicy(dir, name+"/limits.cue"); err == nil || !strings.Contains(err.Error(), "sits in the root directory") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := repo.ReadPolicy(dir, name+"/sub/limits.cue"); err != nil {
+			t.Errorf("%s: below it: %v", name, err)
+		}
 	}
 }

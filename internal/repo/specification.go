@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"os"
 	"path/filepath"
 	"regexp"
 
@@ -32,9 +33,12 @@ func outsideSpecification(src policy.Source, home string) error {
 
 // specified reports whether the CUE files right in dir are a specification.
 func specified(dir string) bool {
-	names, _ := filepath.Glob(filepath.Join(dir, "*.cue"))
-	for _, name := range names {
-		if data, err := readRegular(name); err == nil && specification.Match(data) {
+	entries, _ := os.ReadDir(dir) // the policy in it has been read; no pattern, for brackets in dir would be one
+	for _, e := range entries {
+		if filepath.Ext(e.Name()) != ".cue" {
+			continue
+		}
+		if data, err := readRegular(filepath.Join(dir, e.Name())); err == nil && specification.Match(data) {
 			return true
 		}
 	}

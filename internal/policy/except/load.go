@@ -2,6 +2,7 @@ package except
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -77,6 +78,10 @@ func (r *entryReader) address(v strict.Node) plan.Glob {
 	return plan.NewGlob(v.Text)
 }
 
+// rfc3339 is the form of a time. time.Parse takes more for one: a comma, one
+// digit of an hour, an offset of days.
+var rfc3339 = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[-+]([01]\d|2[0-3]):[0-5]\d)$`)
+
 // end is the first moment at which an exception has ended: a day is valid to
 // its own end, in UTC wherever the machine stands.
 func (r *entryReader) end(expires string) time.Time {
@@ -84,7 +89,7 @@ func (r *entryReader) end(expires string) time.Time {
 		return day.AddDate(0, 0, 1)
 	}
 	moment, err := time.Parse(time.RFC3339, expires)
-	if err != nil {
+	if err != nil || !rfc3339.MatchString(expires) {
 		r.Fault(r.Got["expires"], "expires %q is neither a day such as 2026-12-31 nor a time such as 2026-12-31T18:00:00Z", strict.Cut(expires))
 	}
 	return moment

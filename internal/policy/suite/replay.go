@@ -33,6 +33,8 @@ func Replay(present, candidate []api.Verdict) api.ReplayedPlan {
 
 func difference(present, candidate api.Outcome) api.Difference {
 	switch {
+	case !known(present) && !known(candidate):
+		return api.Unjudged
 	case present == candidate:
 		return api.Same
 	case candidate == api.Passed:
@@ -50,6 +52,10 @@ func found(verdicts []api.Verdict) (all []api.Finding) {
 	slices.SortStableFunc(all, compare)
 	return all
 }
+
+// known reports whether a side judged the plan at all. Two that have
+// both given up do not agree: nobody has said anything.
+func known(o api.Outcome) bool { return o == api.Passed || o == api.Failed }
 
 // compare takes two findings for the same when they say as much about the same
 // object. Messages are reworded, and in CUE a rule is called like its file, of
@@ -107,7 +113,7 @@ func Sum(plans []api.ReplayedPlan) api.Replay {
 	if out.Counts.NewlyRefused+out.Counts.NewlyErrored > 0 {
 		out.Outcome = api.Failed
 	}
-	if out.Counts.Unread > 0 || len(plans) == 0 {
+	if out.Counts.Unread+out.Counts.Unjudged > 0 || len(plans) == 0 {
 		out.Outcome = api.Errored
 	}
 	return out
@@ -126,6 +132,8 @@ func counter(c *api.ReplayCounts, d api.Difference) *int {
 		return &c.NewlyErrored
 	case api.OtherFinding:
 		return &c.Findings
+	case api.Unjudged:
+		return &c.Unjudged
 	}
 	return &c.Unread
 }

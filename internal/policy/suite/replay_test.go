@@ -35,6 +35,8 @@ func TestReplay(t *testing.T) {
 		"errored":           {passed, errored, api.NewlyErrored, 0, 0},
 		"errored, refused":  {failed, errored, api.NewlyErrored, 0, 1},
 		"judged again":      {errored, passed, api.NewlyPassed, 0, 0},
+		"never judged":      {errored, errored, api.Unjudged, 0, 0},
+		"neither outcome":   {verdict(""), verdict("fine"), api.Unjudged, 0, 0},
 		"refused at last":   {errored, failed, api.NewlyRefused, 1, 0},
 		"another address":   {failed, verdict(api.Failed, deny("r", "a.c", "m")), api.OtherFinding, 1, 1},
 		"twice":             {failed, verdict(api.Failed, deny("r", "a.b", "m"), deny("r", "a.b", "m")), api.OtherFinding, 1, 0},
@@ -68,7 +70,7 @@ func TestReplayCuts(t *testing.T) {
 // known, never comes to a pass.
 func TestSum(t *testing.T) {
 	t.Parallel()
-	all := []api.Difference{api.Same, api.NewlyRefused, api.NewlyPassed, api.NewlyErrored, api.OtherFinding, api.Unread, "", "fine"}
+	all := []api.Difference{api.Same, api.NewlyRefused, api.NewlyPassed, api.NewlyErrored, api.OtherFinding, api.Unjudged, api.Unread, "", "fine"}
 	rapid.Check(t, func(t *rapid.T) {
 		var plans []api.ReplayedPlan
 		want := api.Passed
@@ -89,7 +91,7 @@ func TestSum(t *testing.T) {
 		}
 		got := suite.Sum(plans)
 		c := got.Counts
-		sum := c.Same + c.NewlyRefused + c.NewlyPassed + c.NewlyErrored + c.Findings + c.Unread
+		sum := c.Same + c.NewlyRefused + c.NewlyPassed + c.NewlyErrored + c.Findings + c.Unjudged + c.Unread
 		if got.Outcome != want || sum != len(plans) || c.Plans != len(plans) || len(got.Plans) != len(plans)-c.Same {
 			t.Fatalf("%+v, want %s", got, want)
 		}

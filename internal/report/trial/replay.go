@@ -18,7 +18,7 @@ func Replay(w io.Writer, r api.Replay, o page.Options) error {
 	}
 	c := r.Counts
 	parts := []string{counted(c.NewlyRefused, "newly refused"), counted(c.NewlyErrored, "newly errored"), counted(c.NewlyPassed, "newly passing"),
-		counted(c.Findings, "with other findings"), counted(c.Unread, "unread"), counted(c.Same, "the same")}
+		counted(c.Findings, "with other findings"), counted(c.Unjudged, "unjudged"), counted(c.Unread, "unread"), counted(c.Same, "the same")}
 	color := page.Red
 	if r.Outcome == api.Passed {
 		color = page.Green
@@ -48,6 +48,8 @@ func (p writer) replayed(r api.ReplayedPlan) {
 		word = "NEWLY ERRORED"
 	case api.NewlyPassed:
 		word, color = "newly passes", page.Green
+	case api.Unjudged:
+		word = "UNJUDGED"
 	case api.OtherFinding:
 		word, color = "other findings", page.Yellow
 	}

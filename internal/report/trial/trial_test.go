@@ -50,11 +50,12 @@ func theTest() api.PolicyTest {
 func theReplay() api.Replay {
 	f := api.Finding{Level: api.Deny, Rule: "r", Address: evil, Message: "keep it"}
 	return api.Replay{
-		Outcome: api.Errored, Counts: api.ReplayCounts{Plans: 9, Same: 4, NewlyRefused: 1, NewlyPassed: 1, NewlyErrored: 1, Findings: 1, Unread: 1},
+		Outcome: api.Errored, Counts: api.ReplayCounts{Plans: 10, Same: 4, NewlyRefused: 1, NewlyPassed: 1, NewlyErrored: 1, Findings: 1, Unjudged: 1, Unread: 1},
 		Plans: []api.ReplayedPlan{
 			{Path: "a.json", Difference: api.NewlyRefused, Added: []api.Finding{f}, MoreAdded: 3},
 			{Path: evil, Difference: api.NewlyPassed, Removed: []api.Finding{{Level: api.Warn, Rule: "w", Excepted: true}}},
 			{Path: "c.json", Difference: api.NewlyErrored, Error: "could not judge", Hint: "test the value"},
+			{Path: "u.json", Difference: api.Unjudged, Error: "could not judge"},
 			{Path: "d.json", Difference: api.OtherFinding, MoreGone: 1},
 			{Path: "e.json", Difference: api.Unread, Error: "this is a state"},
 		},
