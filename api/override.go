@@ -1,13 +1,15 @@
 package api
 
 // OverrideFormat is the version of [Overrides] that this build writes.
-const OverrideFormat = 1
+const OverrideFormat = 2
 
 // Overrides is the document that `assize override` writes and `assize apply`
-// reads. It is never edited: what has changed needs a new one.
+// reads. It is never edited: what has changed needs a new one, and Seal, like
+// that of a [Warrant], detects damage and careless edits.
 type Overrides struct {
 	Format    int        `json:"format"`
 	Overrides []Override `json:"overrides"` // at least one
+	Seal      string     `json:"seal"`      // digest of the RFC 8785 form of the rest
 }
 
 // An Override lets one soft-mandatory failure pass, once (seed 000, "Soft

@@ -1,7 +1,7 @@
 package api
 
 // WarrantFormat is the version of [Warrant] that this build writes.
-const WarrantFormat = 1
+const WarrantFormat = 2
 
 // A Warrant binds one exact plan to the policies that judged it and to
 // everything it was made from. An apply needs one, and is refused when
@@ -37,6 +37,17 @@ type Binding struct {
 	Workspace     string   `json:"workspace"` // the tool's own, "default" unless chosen
 	Flags         []string `json:"flags"`     // -destroy, -target=..., as given to the tool; variables left out
 	Commit        string   `json:"commit"`    // of the checkout, "" outside one; shown, not compared
+
+	Provenance Provenance `json:"provenance"`
+}
+
+// A Provenance is where a plan comes from, as whoever had it judged vouches for
+// it (docs/decision.md, rule 4). Fields are as a [PolicyInput] has them, but for
+// RepositoryID, which is "" where a manual run names none.
+type Provenance struct {
+	Kind    RunKind      `json:"kind"` // manual or tracked, for nothing else is applied
+	Source  InputSource  `json:"source"`
+	Subject InputSubject `json:"subject"`
 }
 
 // A Tool is the exact program that made a plan.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -25,6 +26,9 @@ warrant. Then the policies that are named here judge the plan again (exit 5 when
 violates one); without a policy flag, those of assize.yaml that bind the stack. What
 a soft-mandatory policy denies needs an override that still holds (assize override).
 
+Where the plan came from is known from its warrant. --kind, --commit and the flags
+like them need not be said again, and must not say otherwise.
+
 A saved plan can be applied once. Ctrl-C asks the tool to stop in its own order; a
 second Ctrl-C makes it stop at once, and what it did last may be lost.
 
@@ -39,6 +43,7 @@ type applyOptions struct {
 	override  []string
 	json      bool
 	again     string // the flags of a plan that would take the place of this one, for hints
+	command   string // this command, for hints
 }
 
 func newApplyCmd(g *Globals) *cobra.Command {
@@ -47,12 +52,13 @@ func newApplyCmd(g *Globals) *cobra.Command {
 		Use:   "apply [FILE]",
 		Short: "Apply exactly the plan that was judged",
 		Long:  applyHelp + exitHelp,
-		Args:  cobra.MaximumNArgs(1),
+		Args:  savedPlanArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				o.file = args[0]
 			}
-			o.again = chosen(cmd) + flagged("--out", o.file)
+			o.again = again(cmd, o.file)
+			o.command = applying(o.file, ".", o.override...) + chosen(cmd, slices.Concat(benchNames(), vouchedNames(), forgottenNames()))
 			return runApply(cmd.Context(), g, o)
 		},
 	}
@@ -92,8 +98,7 @@ func apply(ctx context.Context, g *Globals, o applyOptions, result *api.Applied)
 	if err != nil {
 		return err
 	}
-	run, err := o.from.readToApply(dir)
-	if err != nil {
+	if err := o.from.applicable(); err != nil {
 		return err
 	}
 	stack := &runner.Stack{Session: tofu.Session{Dir: dir}}
@@ -107,13 +112,20 @@ func apply(ctx context.Context, g *Globals, o applyOptions, result *api.Applied)
 		return refused(result, []api.Refusal{{What: "warrant", Message: err.Error(), Hint: problem.Hint(err)}})
 	}
 	result.Warrant, result.Run, result.Summary = warrant.Seal, warrant.Run, warrant.Summary
+	run, err := o.from.over(warrant.Binding.Provenance)
+	if err != nil {
+		return err
+	}
 	ctx, w, err := g.workOn(ctx, stack, o.json)
 	if err != nil {
 		return err
 	}
 	defer w.stop()
-	now, err := observe(ctx, stack, saved, warrant.Binding, result)
+	now, err := observe(ctx, stack, saved, warrant.Binding, vouched(run.From), result)
 	if err != nil {
+		return err
+	}
+	if err := o.from.validate(run); err != nil {
 		return err
 	}
 	// What is stale is refused before any policy is read (seed 003, "Where each
@@ -145,14 +157,17 @@ func apply(ctx context.Context, g *Globals, o applyOptions, result *api.Applied)
 	if !decision.Allowed() {
 		return deny(g, w, decision, o, result)
 	}
-	return carryOut(ctx, g, w, saved, warrant, result)
+	if len(result.Policies) == 0 {
+		fmt.Fprintf(w.out, "The plan was not judged again: %s.\n", bench.unnamed)
+	}
+	return typed("assize apply", o.command, carryOut(ctx, g, w, saved, warrant, result))
 }
 
 // observe refuses everything that has moved, in two steps: what can be seen
 // without the tool comes first, for a tool or a lock file that is not the
 // plan's must not even be run.
-func observe(ctx context.Context, stack *runner.Stack, saved *runner.Saved, was api.Binding, result *api.Applied) (api.Binding, error) {
-	now, err := stack.Still(api.Binding{Plan: saved.Digest, Salt: was.Salt, VarFiles: was.VarFiles, Flags: was.Flags})
+func observe(ctx context.Context, stack *runner.Stack, saved *runner.Saved, was api.Binding, from api.Provenance, result *api.Applied) (api.Binding, error) {
+	now, err := stack.Still(api.Binding{Plan: saved.Digest, Salt: was.Salt, VarFiles: was.VarFiles, Flags: was.Flags, Provenance: from})
 	if err != nil {
 		return api.Binding{}, err
 	}
@@ -222,9 +237,6 @@ func carryOut(ctx context.Context, g *Globals, w *work, saved *runner.Saved, war
 	if err := printVerdicts(w.out, g.Err, result.Policies, result.Overrides, w.look); err != nil {
 		return err
 	}
-	if len(result.Policies) == 0 {
-		fmt.Fprintln(w.out, "No policy was named: the plan was not judged again.")
-	}
 	// The tool gets the streams themselves where they outlive this process: a
 	// progress line between them would not.
 	w.progress.step("")
@@ -240,15 +252,20 @@ func carryOut(ctx context.Context, g *Globals, w *work, saved *runner.Saved, war
 		return err
 	}
 	result.Outcome = api.ApplyDone
-	fmt.Fprintf(w.out, "\nApplied what was planned at %s%s.\n", warrant.Created, under(result.Policies))
+	fmt.Fprintf(w.out, "\nApplied what was planned at %s%s.\n", warrant.Created, under(result.Policies, len(result.Overrides)))
 	return nil
 }
 
-func under(verdicts []api.Verdict) string {
+// under says who judged, and how many of them were overridden.
+func under(verdicts []api.Verdict, overridden int) string {
 	if len(verdicts) == 0 {
 		return ""
 	}
-	return ", judged by " + count(judges(verdicts), "policy", "policies")
+	by := ", judged by " + count(judges(verdicts), "policy", "policies")
+	if overridden == 0 {
+		return by
+	}
+	return by + ", and " + count(overridden, "policy was overridden", "policies were overridden")
 }
 
 // refused is the gate's no as an error that names every reason.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"runtime"
 	"slices"
 	"sync"
@@ -13,6 +14,7 @@ import (
 	"github.com/assize-iac/assize/internal/policy/input"
 	"github.com/assize-iac/assize/internal/problem"
 	"github.com/assize-iac/assize/internal/repo"
+	"github.com/assize-iac/assize/internal/report"
 )
 
 // A bench is who judges: policies, and the exceptions to what they say.
@@ -23,6 +25,8 @@ type bench struct {
 	place      string           // of dir, in the directory where paths of policies begin
 	clock      func() time.Time // read when it judges: a plan may take hours to make
 	secrets    input.Canaries   // declared for the run
+
+	unnamed string // why there are no policies, if there are none
 }
 
 // bench reads everything that judges in dir. Exceptions that cannot be read are
@@ -33,14 +37,29 @@ func (g *Globals) bench(dir string, flags policyFlags) (bench, error) {
 	if err != nil {
 		return b, err
 	}
+	b.unnamed = "no policy was named"
 	if cfg != nil {
 		if b.place, err = cfg.Place(dir); err != nil {
 			return b, err
 		}
+		b.unnamed = g.unnamed(cfg, b.place)
 	}
 	b.exceptions = flags.readExceptions(dir, cfg)
 	b.policies, err = flags.policies(dir, cfg)
 	return b, err
+}
+
+// unnamed says why nobody judges in dir when the command line names no policy
+// and none binds the stack. A stack that assize.yaml was meant to bind and does
+// not is the worst way to have none, so its globs are looked at, too.
+func (g *Globals) unnamed(cfg *repo.Config, stack string) string {
+	if len(cfg.Policies) == 0 {
+		return "no policy was named"
+	}
+	for _, m := range cfg.Misfits() {
+		report.Problem(g.Err, "warning", fmt.Sprintf("%s: policy %s: stacks: %q matches no directory, so it binds nothing", repo.ConfigName, m.Policy, m.Glob))
+	}
+	return fmt.Sprintf("%s lists %s, and none binds the stack %s", repo.ConfigName, count(len(cfg.Policies), "policy", "policies"), stack)
 }
 
 // readExceptions returns the files that the flags name. When they name none,

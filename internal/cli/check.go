@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -89,8 +90,8 @@ func runCheck(ctx context.Context, g *Globals, o checkOptions, args []string) er
 		return &Exit{ExitUnknown, problem.New(api.Internal, "the result could not be written: %w", err)}
 	}
 	if len(bench.policies) == 0 {
-		return &Exit{ExitUnknown, problem.New(api.Invalid, "no policy was named: nothing was judged").
-			WithHint("name one with --rules, --rego or --cue, or list policies in assize.yaml")}
+		return &Exit{ExitUnknown, problem.New(api.Invalid, "%s: nothing was judged", bench.unnamed).
+			WithHint("name one with --rules, --rego or --cue, or list one in assize.yaml whose stacks match")}
 	}
 	return checkExit(check.Outcome)
 }
@@ -169,11 +170,11 @@ func (g *Globals) readPlan(path string) ([]byte, error) {
 	}
 	if err == nil && info.IsDir() {
 		return nil, problem.New(api.Invalid, "%s is a directory, not a plan", path).
-			WithHint("name the file that `tofu show -json plan.out` printed, or use -C to name a directory")
+			WithHint("name the file that `tofu show -json plan.out` printed, or the saved plan: --show%s", quoteAll(filepath.Join(path, "plan.out")))
 	}
 	raw, err := os.ReadFile(path)
 	if err != nil {
-		return nil, problem.New(api.Invalid, "%s cannot be read: %w", path, errors.Unwrap(err))
+		return nil, problem.New(api.Invalid, "%s cannot be read: %w", path, errors.Unwrap(err)).WithHint("make it readable for whoever runs assize")
 	}
 	return raw, nil
 }

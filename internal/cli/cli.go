@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/policy"
 	"github.com/assize-iac/assize/internal/problem"
 	"github.com/assize-iac/assize/internal/report"
@@ -70,6 +71,11 @@ func newRootCmd(g *Globals) *cobra.Command {
 		},
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
+	root.Version = g.Version
+	root.SetVersionTemplate(versions(g))
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return problem.New(api.Invalid, "%w", err).WithHint("see `%s --help`", cmd.CommandPath())
+	})
 	root.AddCommand(newPlanCmd(g), newApplyCmd(g), newOverrideCmd(g), newShowCmd(g), newPolicyCmd(g), newVersionCmd(g))
 	return root
 }
@@ -82,7 +88,12 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 	if near := cmd.SuggestionsFor(name); len(near) > 0 {
 		hint = fmt.Sprintf("did you mean `%s %s`?", cmd.CommandPath(), near[0])
 	}
-	return problem.New("invalid", "%s has no command %q", cmd.CommandPath(), name).WithHint("%s", hint)
+	for _, group := range cmd.Commands() {
+		if inner, _, err := group.Find([]string{name}); err == nil && inner.HasParent() && inner.Parent() == group {
+			hint = fmt.Sprintf("did you mean `%s`?", inner.CommandPath())
+		}
+	}
+	return problem.New(api.Invalid, "%s has no command %q", cmd.CommandPath(), name).WithHint("%s", hint)
 }
 
 // reportOptions says what the reader of the results can show.

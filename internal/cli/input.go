@@ -36,19 +36,12 @@ func newPolicyInputCmd(g *Globals) *cobra.Command {
 		Use:   "input [PLAN.json]",
 		Short: "Print what a decision policy sees of a plan",
 		Long:  inputHelp + exitHelp,
-		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			in, err := g.planInputs(cmd.Context(), args, o.planFiles)
+			in, err := g.onePlan(cmd.Context(), cmd, args, o.planFiles)
 			if err != nil {
 				return err
 			}
-			if len(in) > 1 {
-				return problem.New(api.Invalid, "more than one plan was named").WithHint("an input is of one plan")
-			}
-			if in[0].err != nil {
-				return in[0].err
-			}
-			return runInput(g, o, in[0].plan)
+			return runInput(g, o, in.plan)
 		},
 	}
 	o.register(cmd)

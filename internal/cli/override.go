@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -35,14 +36,13 @@ Who overrides is taken from $USER. It is a label: on one machine nobody verifies
 `
 
 // lasts is for how long an override holds when nothing is said.
-const lasts = 4 * time.Hour
+const lasts = "4h"
 
 type overrideOptions struct {
 	dir, file, out string
 	justification  string
 	results        []string
-	lasts          time.Duration
-	expires        string
+	lasts, expires string
 }
 
 func newOverrideCmd(g *Globals) *cobra.Command {
@@ -51,22 +51,21 @@ func newOverrideCmd(g *Globals) *cobra.Command {
 		Use:   "override [FILE]",
 		Short: "Let a saved plan pass that soft-mandatory policies refuse",
 		Long:  overrideHelp + exitHelp,
-		Args:  cobra.MaximumNArgs(1),
+		Args:  savedPlanArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				o.file = args[0]
 			}
-			return retyped(chosen(cmd)+flagged("--out", o.file), runOverride(g, o))
+			return retyped(again(cmd, o.file), typed("assize apply", applying(o.file, o.dir), runOverride(g, o)))
 		},
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&o.dir, "chdir", "C", ".", "work in `DIR`, the stack's directory; paths are relative to it")
 	flags.StringVar(&o.justification, "justification", "", "why: `TEXT` of 1 to 2,000 characters")
 	flags.StringArrayVar(&o.results, "policy-result", nil, "override only the result with this `DIGEST` (repeatable; default all that need it)")
-	flags.DurationVar(&o.lasts, "for", lasts, "`HOW LONG` it holds, such as 2h30m, at most 24h")
+	flags.StringVar(&o.lasts, "for", "", "`HOW LONG` it holds, such as 2h30m, at most 24h (default "+lasts+")")
 	flags.StringVar(&o.expires, "expires", "", "until when it holds, at most 24 hours from now: `TIME` in RFC 3339")
 	flags.StringVarP(&o.out, "output", "o", "", "write the override to `FILE` (default beside the plan's warrant)")
-	cmd.MarkFlagsMutuallyExclusive("for", "expires")
 	return cmd
 }
 
@@ -93,14 +92,13 @@ func runOverride(g *Globals, o overrideOptions) error {
 	if place == "" {
 		place, run = besideWarrant(stack, o.file), warrant.Run
 	}
-	if err := keepOverride(stack, place, run, doc, now); err != nil {
+	if err := keepOverride(stack, place, fromHere(o.dir, place), run, doc, now); err != nil {
 		return err
 	}
 	if err := report.Overridden(g.Out, doc.Overrides); err != nil {
 		return err
 	}
-	next := "assize apply" + quoteAll(o.file) + inDir(o.dir) + flagged("--override", o.out)
-	fmt.Fprintf(g.Out, "The override is saved in %s.\nNext: %s\n", place, next)
+	fmt.Fprintf(g.Out, "The override is saved in %s.\nNext: %s\n", fromHere(o.dir, place), applying(o.file, o.dir, o.out))
 	return nil
 }
 
@@ -120,15 +118,32 @@ func savedWarrant(stack *runner.Stack, file string) (api.Warrant, error) {
 }
 
 func (o overrideOptions) grant(now time.Time) (gate.Grant, error) {
-	g := gate.Grant{Results: o.results, Actor: actor(), Justification: o.justification, Expires: now.Truncate(time.Second).Add(o.lasts)}
-	if o.expires == "" {
-		return g, nil
+	end, err := o.end(now)
+	return gate.Grant{Results: o.results, Actor: actor(), Justification: o.justification, Expires: end}, err
+}
+
+// end is the moment that --for or --expires names. Whether an override may last
+// so long is for the gate.
+func (o overrideOptions) end(now time.Time) (time.Time, error) {
+	if o.lasts != "" && o.expires != "" {
+		return time.Time{}, problem.New(api.Invalid, "--for and --expires both say when the override ends").WithHint("leave one of them out")
 	}
-	var err error
-	if g.Expires, err = time.Parse(time.RFC3339, o.expires); err != nil {
-		return g, problem.New(api.Invalid, "--expires %q is no time", o.expires).WithHint("such as %s", now.UTC().Add(lasts).Format(time.RFC3339))
+	if o.expires != "" {
+		end, err := time.Parse(time.RFC3339, o.expires)
+		if err == nil && end.After(now) {
+			return end, nil
+		}
+		why := "is over already"
+		if err != nil {
+			why = "is no time"
+		}
+		return end, problem.New(api.Invalid, "--expires %q %s", o.expires, why).WithHint("such as --expires %s", now.UTC().Add(4*time.Hour).Format(time.RFC3339))
 	}
-	return g, nil
+	long, err := time.ParseDuration(cmp.Or(o.lasts, lasts))
+	if err != nil || long <= 0 {
+		return time.Time{}, problem.New(api.Invalid, "--for %q is no length of time", o.lasts).WithHint("such as --for 2h30m; 24h is the most")
+	}
+	return now.Truncate(time.Second).Add(long), nil
 }
 
 // actor is a label and no more: whoever can write the plan can set $USER.
@@ -151,14 +166,14 @@ func besideWarrant(stack *runner.Stack, file string) string {
 
 // keepOverride writes a new document. An override is never edited, and nobody
 // else's file is overwritten: what gives way is one that is of no use any more,
-// to the run whose place it is, or to any.
-func keepOverride(stack *runner.Stack, path, run string, doc api.Overrides, now time.Time) error {
+// to the run whose place it is, or to any. shown is the path as messages have it.
+func keepOverride(stack *runner.Stack, path, shown, run string, doc api.Overrides, now time.Time) error {
 	data, err := repo.ReadFile(stack.Session.Dir, path)
 	if err != nil && problem.Code(err) != api.NotFound {
 		return err
 	}
 	if err == nil && !spent(data, run, now) {
-		return problem.New(api.Conflict, "%s exists already, and an override is not edited", path).
+		return problem.New(api.Conflict, "%s exists already, and an override is not edited", shown).
 			WithHint("write another with -o FILE, and name each to assize apply with --override; or remove it")
 	}
 	text, err := gate.EncodeOverrides(doc)
@@ -196,7 +211,7 @@ func (o applyOptions) overrides(stack *runner.Stack, secrets input.Canaries) ([]
 		}
 		some, err := gate.OpenOverrides(data)
 		if err != nil {
-			return nil, unusable("override", path, err)
+			return nil, o.overrideAgain(unusable("override", path, err))
 		}
 		if err := secrets.Refuse("it", data); err != nil {
 			return nil, unusable("override", path, problem.New(problem.Code(err), "%w", err).WithHint("write another override, without it"))
@@ -222,6 +237,21 @@ func overriding(file, dir string) string {
 	return "assize override --justification TEXT" + quoteAll(file) + inDir(dir)
 }
 
+// applying completes a command that applies the saved plan in file, judged by the
+// policies of assize.yaml.
+func applying(file, dir string, overrides ...string) string {
+	command := "assize apply" + quoteAll(file) + inDir(dir)
+	for _, path := range overrides {
+		command += flagged("--override", path)
+	}
+	return command
+}
+
+// overrideAgain completes a hint to make another override.
+func (o applyOptions) overrideAgain(err error) error {
+	return &problem.Error{Code: problem.Code(err), Message: err.Error(), Hint: overriding(o.file, o.dir), Cause: err}
+}
+
 // missingOverrides are the refusals that the policies' own findings do not
 // explain, with hints that can be typed.
 func missingOverrides(refusals []api.Refusal, o applyOptions) []api.Refusal {
@@ -230,8 +260,13 @@ func missingOverrides(refusals []api.Refusal, o applyOptions) []api.Refusal {
 		if r.What != "override" {
 			continue
 		}
-		if r.Hint == "assize override" {
+		switch {
+		case r.Hint == "assize override":
 			r.Hint = overriding(o.file, o.dir)
+		case r.Hint == "assize apply" && o.policies.named():
+			r.Hint = applying(o.file, o.dir, o.override...)
+		case r.Hint == "assize apply": // then those of assize.yaml have judged, and it is none of them by now
+			r.Hint = "list it in " + repo.ConfigName + " again, or run assize plan"
 		}
 		missing = append(missing, r)
 	}
@@ -253,11 +288,11 @@ func printSoft(g *Globals, w api.Warrant, o planOptions) error {
 		file = runner.DefaultFile
 	}
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "\nThe plan is kept in %s. An apply needs an override of what soft-mandatory policies said:\n", file)
+	fmt.Fprintf(&b, "\nThe plan is kept in %s. An apply needs an override of what soft-mandatory policies said:\n", fromHere(o.dir, file))
 	if err := report.Results(&b, gate.Soft(w)); err != nil {
 		return err
 	}
-	fmt.Fprintf(&b, "Next: %s\nThen: assize apply%s%s\n", overriding(o.out, o.dir), quoteAll(o.out), o.invocation)
+	fmt.Fprintf(&b, "Next: %s\nThen: assize apply%s%s\n", overriding(o.out, o.dir), quoteAll(o.out), o.apply)
 	_, err := g.Err.Write(b.Bytes())
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,8 +24,9 @@ and save it with a warrant, without which it cannot be applied.
 
 A plan that violates a policy is not saved, and a new plan voids the one that was
 saved before. One that violates only soft-mandatory policies of assize.yaml is kept
-for an override, and the exit code is 5 all the same. Without a policy flag, the policies of assize.yaml that bind the
-stack judge; without any, nothing does, and the plan says so.
+for an override, and the exit code is 5 all the same. Without a policy flag, the
+policies of assize.yaml that bind the stack judge; without any, nothing does, and the
+plan says so.
 
   assize plan --policy policy/rules.json
   assize plan -C infra/prod --var-file prod.tfvars --policy policy/no-delete.cue
@@ -45,7 +47,8 @@ type planOptions struct {
 	detailed bool
 
 	showSensitive bool
-	invocation    string // how the stack and policies were named, for the hint
+	unnamed       string // why no policy judges, if none does
+	apply         string // the flags of an apply that judges the same, for the hint
 }
 
 func newPlanCmd(g *Globals) *cobra.Command {
@@ -54,10 +57,10 @@ func newPlanCmd(g *Globals) *cobra.Command {
 		Use:   "plan",
 		Short: "Plan a stack, have policies judge the plan, and save it with a warrant",
 		Long:  planHelp + exitHelp,
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			o.invocation = chosen(cmd)
-			return retyped(o.invocation+flagged("--out", o.out), runPlan(cmd.Context(), g, o))
+			o.apply = chosen(cmd, append(benchNames(), forgottenNames()...))
+			return retyped(again(cmd, o.out), runPlan(cmd.Context(), g, o))
 		},
 	}
 	o.policies.register(cmd)
@@ -131,7 +134,10 @@ type made struct {
 // makePlan plans, has the plan judged, and saves it.
 func makePlan(ctx context.Context, g *Globals, stack *runner.Stack, o planOptions) (made, error) {
 	var none made
-	run, err := o.from.readToApply(stack.Session.Dir)
+	if err := o.from.applicable(); err != nil {
+		return none, err
+	}
+	run, err := o.from.read(stack.Session.Dir)
 	if err != nil {
 		return none, err
 	}
@@ -144,7 +150,7 @@ func makePlan(ctx context.Context, g *Globals, stack *runner.Stack, o planOption
 		return none, err
 	}
 	defer w.stop()
-	planned, err := stack.Plan(ctx, runner.Options{Flags: o.flags, Vars: o.vars})
+	planned, err := stack.Plan(ctx, runner.Options{Flags: o.flags, Vars: o.vars, Provenance: vouched(run.From)})
 	if err != nil {
 		return none, nothingSaved(err)
 	}
@@ -159,6 +165,7 @@ func makePlan(ctx context.Context, g *Globals, stack *runner.Stack, o planOption
 			return none, err
 		}
 	}
+	o.unnamed = bench.unnamed
 	return conclude(g, w, planned, bench.place, verdicts, o)
 }
 
@@ -225,15 +232,15 @@ func conclusion(changes bool, verdicts []api.Verdict, o planOptions) string {
 	if file == "" {
 		file = runner.DefaultFile
 	}
-	said := "no policy was named: nothing was judged"
+	said := o.unnamed + ": nothing was judged"
 	if n := judges(verdicts); n > 0 {
 		said = "judged by " + count(n, "policy, which lets it pass", "policies, all of which let it pass")
 	}
 	next := "There is nothing to apply."
 	if changes {
-		next = "Next: assize apply" + quoteAll(o.out) + o.invocation
+		next = "Next: assize apply" + quoteAll(o.out) + o.apply
 	}
-	return fmt.Sprintf("The plan is saved in %s; %s.\n%s", file, said, next)
+	return fmt.Sprintf("The plan is saved in %s; %s.\n%s", fromHere(o.dir, file), said, next)
 }
 
 func count(n int, one, many string) string {
@@ -248,12 +255,20 @@ func nothingSaved(err error) error {
 	return &problem.Error{Code: problem.Code(err), Message: err.Error() + "; no plan file was written", Hint: problem.Hint(err), Cause: err}
 }
 
-// chosen repeats the flags that an apply needs to find the same stack and have
-// the same policies judge.
-func chosen(cmd *cobra.Command) string {
+// benchNames are the flags that say which stack it is, and who judges.
+func benchNames() []string {
+	return []string{"chdir", "policy", "rules", "rego", "cue", "namespace", "all-namespaces", "data", "input-shape", "exceptions"}
+}
+
+// again are the flags of a plan that would take the place of the one in file.
+func again(cmd *cobra.Command, file string) string {
+	return chosen(cmd, slices.Concat(benchNames(), vouchedNames(), forgottenNames())) + flagged("--out", file)
+}
+
+// chosen repeats those of the named flags that were given, ready to be typed.
+func chosen(cmd *cobra.Command, names []string) string {
 	var b strings.Builder
-	names := []string{"chdir", "policy", "rules", "rego", "cue", "namespace", "all-namespaces", "data", "input-shape", "exceptions"}
-	for _, name := range append(names, provenanceNames()...) {
+	for _, name := range names {
 		f := cmd.Flags().Lookup(name)
 		if f == nil || !f.Changed {
 			continue

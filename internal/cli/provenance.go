@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"os"
 	"strconv"
 	"strings"
@@ -27,14 +28,18 @@ type provenanceFlags struct {
 	bounds    []string
 }
 
-// provenanceNames are the flags in the order of the help.
-func provenanceNames() []string {
-	return []string{"kind", "commit", "repository", "working-directory", "stack-id", "metadata", "secret-env", "bound"}
+// vouchedNames are the flags that a warrant remembers, in the order of the help.
+func vouchedNames() []string {
+	return []string{"kind", "commit", "repository", "working-directory", "stack-id", "metadata"}
 }
+
+// forgottenNames are those that an apply needs again: a secret does not belong
+// in a warrant, and a bound is none of what a plan comes from.
+func forgottenNames() []string { return []string{"secret-env", "bound"} }
 
 func (f *provenanceFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.kind, "kind", string(api.ManualRun), "how the run came about: manual, tracked or speculative")
+	flags.StringVar(&f.kind, "kind", "", "how the run came about: manual, tracked or speculative (default manual)")
 	flags.StringVar(&f.commit, "commit", "", "the exact commit `SHA` of a tracked or speculative run")
 	flags.StringVar(&f.repo, "repository", "", "the provider's `ID` of the repository; for a manual run a cfg_ id, by default made from the plan's digest")
 	flags.StringVar(&f.dir, "working-directory", "", "the stack's directory in the repository (default its place in the checkout)")
@@ -44,49 +49,85 @@ func (f *provenanceFlags) register(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.bounds, "bound", nil, "raise a bound of the policy input: `NAME=N`, such as nodes=200000 (repeatable)")
 }
 
-// read takes the caller at their word, except for secrets: a variable that is
-// not set could not be looked for, and its absence would look like a clean plan.
-// dir is the stack's directory.
-func (f *provenanceFlags) read(dir string) (run policy.Run, err error) {
+// read takes the caller at their word. What is not said is that of a manual run
+// of dir, the stack's directory.
+func (f *provenanceFlags) read(dir string) (policy.Run, error) {
+	place := cmp.Or(f.dir, repo.Place(dir))
+	run, err := f.over(api.Provenance{
+		Kind:    api.ManualRun,
+		Source:  api.InputSource{WorkingDirectory: place},
+		Subject: api.InputSubject{ID: place, Metadata: map[string]string{}},
+	})
+	if err != nil {
+		return run, err
+	}
+	return run, f.validate(run)
+}
+
+// over takes what is not said from known.
+func (f *provenanceFlags) over(known api.Provenance) (run policy.Run, err error) {
+	switch api.RunKind(f.kind) {
+	case "", api.ManualRun, api.TrackedRun, api.SpeculativeRun:
+	default:
+		return run, problem.New(api.Invalid, "--kind %s is none of manual, tracked, speculative", f.kind).
+			WithHint("leave it out for a run by hand; --kind tracked is one of a commit")
+	}
 	run.From = input.Provenance{
-		Kind:    api.RunKind(f.kind),
-		Source:  api.InputSource{RepositoryID: f.repo, WorkingDirectory: f.dir},
-		Subject: api.InputSubject{ID: f.stack},
+		Kind: cmp.Or(api.RunKind(f.kind), known.Kind),
+		Source: api.InputSource{
+			CommitSHA:        known.Source.CommitSHA,
+			RepositoryID:     cmp.Or(f.repo, known.Source.RepositoryID),
+			WorkingDirectory: cmp.Or(f.dir, known.Source.WorkingDirectory),
+		},
+		Subject: api.InputSubject{ID: cmp.Or(f.stack, known.Subject.ID), Metadata: known.Subject.Metadata},
 	}
 	if f.commit != "" {
 		run.From.Source.CommitSHA = &f.commit
 	}
-	if f.dir == "" {
-		run.From.Source.WorkingDirectory = repo.Place(dir)
-	}
-	if f.stack == "" {
-		run.From.Subject.ID = run.From.Source.WorkingDirectory
-	}
-	if run.From.Subject.Metadata, err = f.readMetadata(); err != nil {
-		return run, err
+	if len(f.metadata) > 0 {
+		if run.From.Subject.Metadata, err = f.readMetadata(); err != nil {
+			return run, err
+		}
 	}
 	if run.From.Secrets, err = f.readSecrets(); err != nil {
 		return run, err
 	}
-	if run.Bounds, err = f.readBounds(); err != nil || !f.said() {
-		return run, err // whether a directory's name will do is for who needs it
-	}
-	return run, run.Validate()
+	run.Bounds, err = f.readBounds()
+	return run, err
 }
 
-// readToApply is read for a run that may be applied, which a speculative one may
-// never be (docs/decision.md, rule 5).
-func (f *provenanceFlags) readToApply(dir string) (policy.Run, error) {
-	if f.kind == string(api.SpeculativeRun) {
-		return policy.Run{}, problem.New(api.Invalid, "a speculative run is never applied").
-			WithHint("judge its plan with `assize policy check --kind speculative`")
+// validate refuses what was said. Where nothing was, whether a directory's name
+// will do is for who needs it.
+func (f *provenanceFlags) validate(run policy.Run) error {
+	if !f.said() {
+		return nil
 	}
-	return f.read(dir)
+	bare := run
+	bare.From.Secrets = nil
+	if err := bare.Validate(); err != nil {
+		return &problem.Error{Code: problem.Code(err), Message: err.Error(), Cause: err,
+			Hint: "--kind, --commit, --repository, --working-directory, --stack-id and --metadata say where the plan comes from"}
+	}
+	return run.Validate()
+}
+
+// applicable refuses a run that may never be applied (docs/decision.md, rule 5).
+func (f *provenanceFlags) applicable() error {
+	if f.kind != string(api.SpeculativeRun) {
+		return nil
+	}
+	return problem.New(api.Invalid, "a speculative run is never applied").
+		WithHint("judge its plan with `assize policy check --kind speculative`")
+}
+
+// vouched is what a warrant keeps of where a plan comes from.
+func vouched(from input.Provenance) api.Provenance {
+	return api.Provenance{Kind: from.Kind, Source: from.Source, Subject: from.Subject}
 }
 
 // said reports whether anything of where the plan came from was said.
 func (f *provenanceFlags) said() bool {
-	return f.kind != string(api.ManualRun) || f.commit+f.repo+f.dir+f.stack != "" || len(f.metadata)+len(f.secretEnv) > 0
+	return f.kind+f.commit+f.repo+f.dir+f.stack != "" || len(f.metadata)+len(f.secretEnv) > 0
 }
 
 func (f *provenanceFlags) readMetadata() (map[string]string, error) {
@@ -94,18 +135,21 @@ func (f *provenanceFlags) readMetadata() (map[string]string, error) {
 	for _, pair := range f.metadata {
 		k, v, ok := strings.Cut(pair, "=")
 		if _, twice := metadata[k]; !ok || twice {
-			return nil, problem.New(api.Invalid, "--metadata %s is no KEY=VALUE, or says a key twice", k)
+			return nil, problem.New(api.Invalid, "--metadata %s is no KEY=VALUE, or says a key twice", k).WithHint("such as --metadata environment=production")
 		}
 		metadata[k] = v
 	}
 	return metadata, nil
 }
 
+// readSecrets does not take the caller at their word: a variable that is not set
+// could not be looked for, and its absence would look like a clean plan.
 func (f *provenanceFlags) readSecrets() (secrets input.Canaries, err error) {
 	for _, name := range f.secretEnv {
 		value, ok := os.LookupEnv(name)
 		if !ok {
-			return nil, problem.New(api.Invalid, "--secret-env %s: there is no such environment variable, so its value cannot be looked for", name)
+			return nil, problem.New(api.Invalid, "--secret-env %s: there is no such environment variable, so its value cannot be looked for", name).
+				WithHint("set it, or leave the flag out if the plan was made without that secret")
 		}
 		secrets = append(secrets, input.Canary{Name: name, Value: value})
 	}

@@ -36,7 +36,7 @@ func stackDir(dir string) (string, error) {
 
 // retyped completes a hint to plan again: what it says to type next must work
 // where it is typed, on the same stack, with the same policies and place. flags
-// are those of [chosen], ready to be typed.
+// are those of [again].
 func retyped(flags string, err error) error {
 	const command = "assize plan"
 	var e *problem.Error
@@ -48,6 +48,15 @@ func retyped(flags string, err error) error {
 		full = "`" + full + "`" // prose follows, which is not to be typed
 	}
 	e.Hint = strings.ReplaceAll(strings.ReplaceAll(e.Hint, "`"+command+"`", command), command, full)
+	return err
+}
+
+// typed completes a hint that is command and nothing else.
+func typed(command, full string, err error) error {
+	var e *problem.Error
+	if errors.As(err, &e) && e.Hint == command {
+		e.Hint = full
+	}
 	return err
 }
 

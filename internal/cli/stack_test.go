@@ -41,7 +41,7 @@ func TestChosen(t *testing.T) {
 	if err := cmd.ParseFlags([]string{"-C", "my stack", "--policy", "p", "--policy", "q r", "--all-namespaces"}); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := chosen(cmd), " -C 'my stack' --policy p --policy 'q r' --all-namespaces=true"; got != want {
+	if got, want := chosen(cmd, benchNames()), " -C 'my stack' --policy p --policy 'q r' --all-namespaces=true"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"runtime"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -20,11 +21,17 @@ func newVersionCmd(g *Globals) *cobra.Command {
 		Long:  versionHelp + exitHelp,
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			fmt.Fprintf(g.Out, "assize %s (%s, %s/%s)\n", g.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-			for _, e := range g.Engines {
-				fmt.Fprintf(g.Out, "%-5s %s\n", e.Language(), e.Evaluator())
-			}
+			fmt.Fprint(g.Out, versions(g))
 			return nil
 		},
 	}
+}
+
+func versions(g *Globals) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "assize %s (%s, %s/%s)\n", g.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	for _, e := range g.Engines {
+		fmt.Fprintf(&b, "%-5s %s\n", e.Language(), e.Evaluator())
+	}
+	return b.String()
 }

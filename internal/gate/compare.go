@@ -2,6 +2,7 @@ package gate
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/policy"
@@ -53,7 +54,7 @@ func Still(was, now api.Binding) []api.Refusal {
 		add("workspace", fmt.Sprintf("the workspace is %q, and the plan was made in %q", now.Workspace, was.Workspace),
 			fmt.Sprintf("select the workspace %s (TF_WORKSPACE=%s), or run assize plan", was.Workspace, was.Workspace))
 	}
-	return refusals
+	return append(refusals, compareProvenance(was.Provenance, now.Provenance)...)
 }
 
 // Unsafe reports whether one of the refusals is about something without which
@@ -83,6 +84,38 @@ func compareTool(was, now api.Tool) []api.Refusal {
 				was.Name, policy.Short(was.Digest), policy.Short(now.Digest)), planAgain)}
 	}
 	return nil
+}
+
+// compareProvenance names what the applier says otherwise. Policies have seen
+// it, so a plan from elsewhere was not judged, whatever it would change
+// (docs/warrant.md, rule 15). Values of metadata are not shown.
+func compareProvenance(was, now api.Provenance) []api.Refusal {
+	var refusals []api.Refusal
+	add := func(message string) {
+		refusals = append(refusals, refusal("provenance", message, "leave out what the warrant says already, or run assize plan"))
+	}
+	for _, c := range []struct{ what, was, now string }{
+		{"kind", string(was.Kind), string(now.Kind)},
+		{"commit", deref(was.Source.CommitSHA), deref(now.Source.CommitSHA)},
+		{"repository", was.Source.RepositoryID, now.Source.RepositoryID},
+		{"working directory", was.Source.WorkingDirectory, now.Source.WorkingDirectory},
+		{"stack id", was.Subject.ID, now.Subject.ID},
+	} {
+		if c.was != c.now {
+			add(fmt.Sprintf("the %s is %q, and the plan was judged with %q", c.what, c.now, c.was))
+		}
+	}
+	if !maps.Equal(was.Subject.Metadata, now.Subject.Metadata) {
+		add("the metadata is not that which the plan was judged with")
+	}
+	return refusals
+}
+
+func deref(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
 }
 
 // compareState knows that a lineage is whatever somebody wrote into a state, so

@@ -101,7 +101,8 @@ func judged(f Facts) (refusals []api.Refusal, overrides []api.Override) {
 
 // unheard refuses to leave out a policy that has failed softly when the plan
 // was made: naming other policies, or others of the same name, must not take
-// the place of an override (docs/warrant.md, rule 14).
+// the place of an override (docs/warrant.md, rule 14). Such a policy is one of
+// assize.yaml, which judges an apply that names none.
 func unheard(f Facts) []api.Refusal {
 	var refusals []api.Refusal
 	for _, r := range Soft(f.Sealed) {
@@ -114,7 +115,7 @@ func unheard(f Facts) []api.Refusal {
 		if heard {
 			message += ": another file of that name did"
 		}
-		refusals = append(refusals, refusal("override", message, "have the policies judge that judged the plan, or run assize plan"))
+		refusals = append(refusals, refusal("override", message, "assize apply"))
 	}
 	return refusals
 }

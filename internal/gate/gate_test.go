@@ -31,7 +31,16 @@ func binding() api.Binding {
 		Backend: digest("7"), Salt: "salt", VarFiles: []string{"prod.tfvars"}, Flags: []string{"-destroy"},
 		Tool:      api.Tool{Name: "tofu", Version: "1.12.6", Digest: digest("6")},
 		State:     api.State{Lineage: "a", Serial: 3},
-		Workspace: "default", Commit: "abc",
+		Workspace: "default", Commit: "abc", Provenance: provenance(),
+	}
+}
+
+func provenance() api.Provenance {
+	commit := strings.Repeat("c", 40)
+	return api.Provenance{
+		Kind:    api.TrackedRun,
+		Source:  api.InputSource{CommitSHA: &commit, RepositoryID: "7", WorkingDirectory: "infra/prod"},
+		Subject: api.InputSubject{ID: "prod", Metadata: map[string]string{"owner": "team-a"}},
 	}
 }
 
@@ -82,6 +91,15 @@ func TestCompare(t *testing.T) {
 		{"backend", func(b *api.Binding) { b.Backend = digest("f") },
 			"the backend is not that of the plan: its settings, or variables in the environment that steer it, are others"},
 		{"workspace", func(b *api.Binding) { b.Workspace = "prod" }, `the workspace is "prod", and the plan was made in "default"`},
+		{"provenance", func(b *api.Binding) { b.Provenance.Kind = api.ManualRun }, `the kind is "manual", and the plan was judged with "tracked"`},
+		{"provenance", func(b *api.Binding) { b.Provenance.Source.CommitSHA = nil },
+			`the commit is "", and the plan was judged with "` + strings.Repeat("c", 40) + `"`},
+		{"provenance", func(b *api.Binding) { b.Provenance.Source.RepositoryID = "8" }, `the repository is "8", and the plan was judged with "7"`},
+		{"provenance", func(b *api.Binding) { b.Provenance.Source.WorkingDirectory = "." },
+			`the working directory is ".", and the plan was judged with "infra/prod"`},
+		{"provenance", func(b *api.Binding) { b.Provenance.Subject.ID = "dev" }, `the stack id is "dev", and the plan was judged with "prod"`},
+		{"provenance", func(b *api.Binding) { b.Provenance.Subject.Metadata["owner"] = "team-b" },
+			"the metadata is not that which the plan was judged with"},
 		{"state", func(b *api.Binding) { b.State.Serial = 4 }, "the state has moved on: serial 3, now 4"},
 		{"state", func(b *api.Binding) { b.State.Serial = 2 }, "the state has gone back: serial 3, now 2"},
 		{"state", func(b *api.Binding) { b.State.Lineage = "b" }, `the state is another one: lineage "a", now "b"`},
@@ -257,6 +275,8 @@ func TestOpen(t *testing.T) {
 	escapes.Binding.Tool.Version = "1.12.6\x1b[2J"
 	timeless := w
 	timeless.Created = "\x1b[2J"
+	speculative := w
+	speculative.Binding.Provenance.Kind = api.SpeculativeRun
 	for name, bad := range map[string]string{
 		"nothing":                           "",
 		"half of it":                        string(text[:len(text)/2]),
@@ -268,7 +288,9 @@ func TestOpen(t *testing.T) {
 		"another count":                     strings.Replace(string(text), `"create": 1`, `"create": 0`, 1),
 		"another time":                      strings.Replace(string(text), `2026-11-30`, `2027-11-30`, 1),
 		"no seal":                           strings.Replace(string(text), w.Seal, "", 1),
-		"another format":                    strings.Replace(string(text), `"format": 1`, `"format": 2`, 1),
+		"another format":                    strings.Replace(string(text), `"format": 2`, `"format": 1`, 1),
+		"another kind of run":               strings.Replace(string(text), `"tracked"`, `"manual"`, 1),
+		"a seal over a speculative run":     string(encode(t, reseal(t, speculative))),
 		"a seal over a policy that said no": string(encode(t, reseal(t, failed))),
 		"a seal over escape sequences":      string(encode(t, reseal(t, escapes))),
 		"a seal over a time that is none":   string(encode(t, reseal(t, timeless))),

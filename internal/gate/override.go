@@ -64,11 +64,12 @@ func Override(w api.Warrant, g Grant, now time.Time) (api.Overrides, error) {
 		}
 		if why := worthless(o, now); why != "" {
 			return api.Overrides{}, problem.New(api.Invalid, "no override was made: it %s", why).
-				WithHint("say why with --justification, and until when with --for 4h or --expires; 24 hours are the most")
+				WithHint("%s", missing(o))
 		}
 		doc.Overrides = append(doc.Overrides, o)
 	}
-	return doc, nil
+	doc.Seal, err = overridesSeal(doc)
+	return doc, err
 }
 
 // selected are the soft results of these digests, or all of them.
@@ -118,7 +119,18 @@ func OpenOverrides(data []byte) ([]api.Override, error) {
 	if !exactly(data, doc) {
 		return nil, noOverride("a field is missing, stands there twice, or is not spelt as assize override spells it")
 	}
+	if seal, err := overridesSeal(doc); err != nil || doc.Seal != seal {
+		return nil, noOverride("it is not what was sealed; it has been edited or damaged")
+	}
 	return doc.Overrides, nil
+}
+
+// overridesSeal is the digest of a document without its seal.
+func overridesSeal(doc api.Overrides) (string, error) {
+	return canonical(struct {
+		api.Overrides
+		Seal string `json:"seal,omitempty"` // hides the document's own
+	}{Overrides: doc})
 }
 
 func noOverride(format string, args ...any) *problem.Error {
@@ -205,6 +217,18 @@ func worthless(o api.Override, at time.Time) string {
 		return "does not say who made it, in 1 to 200 characters"
 	}
 	return ""
+}
+
+// missing is what to say, or to say otherwise, of an override that is worthless
+// when it is made.
+func missing(o api.Override) string {
+	switch {
+	case !says(o.Justification, justificationMax):
+		return "say why with --justification TEXT"
+	case !says(o.Actor, actorMax):
+		return "say who with USER in the environment"
+	}
+	return "say until when with --for 4h or --expires; 24 hours are the most"
 }
 
 // Ended reports whether an override does not hold any more.

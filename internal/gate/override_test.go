@@ -1,6 +1,7 @@
 package gate_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"reflect"
 	"strings"
@@ -94,9 +95,9 @@ func TestDecideOnOverrides(t *testing.T) {
 		{"an error", func(f *gate.Facts) { f.Verdicts[1].Outcome = api.Errored },
 			"policy: the policy policy/no-delete.cue (sha256:aaaaaaaaaaaa) could not judge the plan: it gave no outcome []"},
 		{"left out", func(f *gate.Facts) { f.Policies, f.Verdicts = 0, nil },
-			"override: the policy policy/no-delete.cue, which the plan violates, has not judged it again [have the policies judge that judged the plan, or run assize plan]"},
+			"override: the policy policy/no-delete.cue, which the plan violates, has not judged it again [assize apply]"},
 		{"another file of that name", func(f *gate.Facts) { f.Place = "."; f.Verdicts[1] = verdict(api.Passed, api.HardMandatory) },
-			"override: the policy policy/no-delete.cue, which the plan violates, has not judged it again: another file of that name did [have the policies judge that judged the plan, or run assize plan]"},
+			"override: the policy policy/no-delete.cue, which the plan violates, has not judged it again: another file of that name did [assize apply]"},
 		{"passed by now", func(f *gate.Facts) { f.Verdicts[1] = verdict(api.Passed, api.SoftMandatory); f.Overrides = nil }, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -317,13 +318,18 @@ func TestOpenOverrides(t *testing.T) {
 		"half":                string(text[:len(text)/2]),
 		"null":                "null",
 		"something behind it": string(text) + "{}",
-		"another format":      strings.Replace(string(text), `"format": 1`, `"format": 2`, 1),
+		"another format":      strings.Replace(string(text), `"format": 2`, `"format": 1`, 1),
 		"an unknown field":    strings.Replace(string(text), `"format"`, `"forever": true, "format"`, 1),
 		"a field twice":       strings.Replace(string(text), `"run"`, `"run": "run_f", "run"`, 1),
 		"a field in capitals": strings.Replace(string(text), `"run"`, `"Run"`, 1),
 		"a field less":        strings.Replace(string(text), `"actor": "alice",`, ``, 1),
 		"a null":              strings.Replace(string(text), `"actor": "alice",`, `"actor": null,`, 1),
-		"no override":         `{"format": 1, "overrides": []}`,
+		"no override":         `{"format": 2, "overrides": [], "seal": ""}`,
+		"a later end":         strings.Replace(string(text), "T15:00:00Z", "T16:00:00Z", 1),
+		"somebody else":       strings.Replace(string(text), "alice", "bob", 1),
+		"another reason":      strings.Replace(string(text), "INFRA-2214", "INFRA-2215", 1),
+		"no seal":             strings.Replace(string(text), doc.Seal, "", 1),
+		"another seal":        strings.Replace(string(text), doc.Seal, digest("f"), 1),
 	} {
 		if _, err := gate.OpenOverrides([]byte(bad)); err == nil || problem.Hint(err) == "" {
 			t.Errorf("%s: got %v", name, err)
@@ -336,20 +342,26 @@ func TestOpenOverrides(t *testing.T) {
 func FuzzOpenOverrides(f *testing.F) {
 	facts := overriddenFacts(f)
 	right := facts.Overrides[0]
-	text, err := gate.EncodeOverrides(api.Overrides{Format: 1, Overrides: facts.Overrides})
+	text, err := gate.EncodeOverrides(granted(f, facts.Sealed))
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add(text)
-	f.Add([]byte(`{"format":1,"overrides":[]}`))
-	f.Add([]byte(`{"format":1,"format":1,"overrides":[{}]}`))
+	f.Add([]byte(`{"format":2,"overrides":[],"seal":""}`))
+	f.Add([]byte(`{"format":2,"format":2,"overrides":[{}]}`))
 	f.Add([]byte(`[`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		overrides, err := gate.OpenOverrides(data)
 		if err != nil {
 			return
 		}
-		again, err := json.Marshal(api.Overrides{Format: 1, Overrides: overrides})
+		doc := api.Overrides{Format: api.OverrideFormat, Overrides: overrides}
+		body, err := json.Marshal(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		doc.Seal = canonicalDigest(t, bytes.Replace(body, []byte(`,"seal":""`), nil, 1))
+		again, err := gate.EncodeOverrides(doc)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/gowebpki/jcs"
 )
 
-// canonicalDigest is what docs/warrant.md, rule 2, says a seal is.
+// canonicalDigest is what docs/warrant.md, rules 2 and 16, says a seal is.
 func canonicalDigest(t testing.TB, body []byte) string {
 	t.Helper()
 	canonical, err := jcs.Transform(body)

@@ -109,6 +109,9 @@ func sound(w api.Warrant) error {
 	if _, err := time.Parse(time.RFC3339, w.Created); err != nil || !plain(b.Tool.Name) || !plain(b.Tool.Version) || !plain(b.Workspace) {
 		return damaged("the warrant names a time, tool or workspace that is none")
 	}
+	if k := b.Provenance.Kind; k != api.ManualRun && k != api.TrackedRun {
+		return damaged("the warrant is of a run of the kind %q, which is never applied", k)
+	}
 	for _, v := range w.Verdicts {
 		if v.Input != b.Document {
 			return damaged("the warrant names a verdict on another plan")

@@ -28,6 +28,7 @@ func fixtures() map[string]api.Check {
 		"advisory":        advisory(),
 		"warnings":        policy.FailOnWarn(warnings()),
 		"nothing":         policy.Collect(nil),
+		"decision":        decision(),
 		"hostile":         hostile(),
 	}
 }
@@ -42,6 +43,19 @@ func verdict(outcome api.Outcome, rules ...string) api.Verdict {
 		v.Rules = append(v.Rules, api.RuleCount{Rule: r, Matched: 1})
 	}
 	return v
+}
+
+// decision is a policy of the decision contract: one rule, whose findings have
+// ids of their own.
+func decision() api.Check {
+	v := verdict(api.Failed, "decision")
+	v.Path, v.Engine, v.Contract = "policy/encryption.rego", api.Rego, &api.Contract{Name: "assize", EntryPoint: "data.assize.v1.decision"}
+	f := finding(api.Deny, "encryption-required/0", "aws_s3_bucket.logs", "create", "Enable encryption before apply.")
+	f.Policy, f.Engine = v.Path, v.Engine
+	v.Findings = []api.Finding{f}
+	silent := verdict(api.Passed, "decision")
+	silent.Path, silent.Engine, silent.Contract = "policy/freeze.rego", api.Rego, v.Contract
+	return collect("plan.json", v, silent)
 }
 
 func planOf(path string) api.PlanCheck {

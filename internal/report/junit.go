@@ -102,6 +102,11 @@ func (s section) suites(weight weight) []*junitSuite {
 	}
 	for _, v := range s.verdicts {
 		to := suite(v.Path)
+		// A decision is one rule, and its findings have ids of their own: beside one
+		// of them there is no test that passed.
+		if v.Contract != nil && judged(v.Outcome) && len(to.Cases) > 0 {
+			continue
+		}
 		to.Cases = append(to.Cases, verdictCases(s, v, reported)...)
 	}
 	return out

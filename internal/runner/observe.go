@@ -11,7 +11,7 @@ import (
 
 // Observe says what a plan made now would be made from: all of a binding but
 // the digests of the plan itself. Of b it uses what the caller chose (salt,
-// variable files, flags) and what identifies the plan.
+// variable files, flags, provenance) and what identifies the plan.
 func (s *Stack) Observe(ctx context.Context, b api.Binding) (api.Binding, error) {
 	now, err := s.Still(b)
 	if err != nil {
@@ -30,7 +30,7 @@ func (s *Stack) Observe(ctx context.Context, b api.Binding) (api.Binding, error)
 // Still is the part of [Stack.Observe] that does not run the tool.
 func (s *Stack) Still(b api.Binding) (api.Binding, error) {
 	now := api.Binding{
-		Plan: b.Plan, Document: b.Document, Salt: b.Salt, VarFiles: b.VarFiles, Flags: b.Flags,
+		Plan: b.Plan, Document: b.Document, Salt: b.Salt, VarFiles: b.VarFiles, Flags: b.Flags, Provenance: b.Provenance,
 		Tool: api.Tool{Name: s.Session.Tool.Name},
 	}
 	var err error

@@ -29,6 +29,8 @@ type Stack struct {
 type Options struct {
 	Flags plan.Flags
 	Vars  []string // -var=... and -var-file=..., in the order of the command line, for the last one counts
+
+	Provenance api.Provenance // what the caller vouches for; it is kept in the binding, and not looked at
 }
 
 // A Planned is a plan in a private directory, with what it was made from. It
@@ -128,7 +130,7 @@ func (s *Stack) show(ctx context.Context, file string, flags plan.Flags) (*plan.
 
 // origin is what the caller chose: it identifies what [Stack.Observe] looks at.
 func (s *Stack) origin(o Options) api.Binding {
-	b := api.Binding{Salt: rand.Text(), VarFiles: []string{}, Flags: arguments(o.Flags)}
+	b := api.Binding{Salt: rand.Text(), VarFiles: []string{}, Flags: arguments(o.Flags), Provenance: o.Provenance}
 	for _, arg := range o.Vars {
 		file, ok := strings.CutPrefix(arg, "-var-file=")
 		if !ok {
