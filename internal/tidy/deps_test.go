@@ -40,13 +40,17 @@ var imports = []struct {
 	{"internal/policy/except", "api problem plan policy policy/strict"},
 	{"internal/policy/suite", "api policy problem"},
 	{"internal/gate", "api problem policy"},
+	{"internal/stack", "api problem"},
+	{"internal/settings", ""},
 
 	// How a result looks: report joins the formats, show is the summary of one
-	// plan, page is how text of unknown origin is made safe to print.
+	// plan, graph draws stacks, page is how text of unknown origin is made safe to
+	// print.
 	{"internal/report/page", "api"},
 	{"internal/report/show", "plan report/page"},
 	{"internal/report/trial", "api report/page"},
 	{"internal/report/parcel", "api policy report/page"},
+	{"internal/report/graph", "api report/page"},
 	{"internal/report", "api plan policy report/page report/show"},
 
 	// Policy engines: pure evaluators of one language each, and the process
