@@ -48,8 +48,22 @@ func decodeChange(e *planjson.Change) (Change, error) {
 			WithHint(planjson.Hint)
 	}
 	var err error
-	c.Action, err = action(d.Actions, c.Mode, nameOf(c.Address, c.Deposed))
-	return c, err
+	if c.Action, err = action(d.Actions, c.Mode, nameOf(c.Address, c.Deposed)); err != nil {
+		return Change{}, err
+	}
+	return c, c.wellShaped()
+}
+
+// wellShaped refuses attributes that are no object: every path would be missing
+// in them, and a rule says nothing of what is missing.
+func (c *Change) wellShaped() error {
+	for i, v := range []any{c.Before, c.After} {
+		if _, isObject := v.(map[string]any); v != nil && !isObject {
+			return problem.New(api.Invalid, "%s has attributes, %s, that are neither an object nor null",
+				nameOf(c.Address, c.Deposed), []string{"before", "after"}[i]).WithHint("no tool writes such a plan; %s", planjson.Hint)
+		}
+	}
+	return nil
 }
 
 func decodeOutput(name string, d *planjson.Delta) (Output, error) {

@@ -165,6 +165,9 @@ func TestRefusals(t *testing.T) {
 		{"no address", `{"resource_changes":[{"type":"a","change":{"actions":["create"]}}]}`, "without an address", ""},
 		{"two changes", `{"resource_changes":[{"address":"a.b","change":{"actions":["delete"]}},{"address":"a.b","change":{"actions":["no-op"]}}]}`, "two changes for a.b", ""},
 		{"two deposed", `{"resource_changes":[{"address":"a.b","deposed":"00","change":{"actions":["delete"]}},{"address":"a.b","deposed":"00","change":{"actions":["delete"]}}]}`, "two changes for a.b (deposed 00)", ""},
+		{"a list for an object", one(`"after":[{"size":1000}]`), "a.b has attributes, after, that are neither an object nor null", "no tool writes"},
+		{"a text for an object", one(`"before":"{}","after":{}`), "attributes, before, that are neither", ""},
+		{"a text that drifted", `{"resource_changes":[],"resource_drift":[{"address":"a.b","change":{"actions":["update"],"after":"x"}}]}`, "attributes, after, that are neither", ""},
 		{"deferred nothing", `{"deferred_changes":[{"reason":"unknown"}]}`, "without an address", ""},
 		{"huge number", one(`"after":1e999999999`), `a number beyond 1e99999 at "/resource_changes/0/change/after"`, ""},
 	}

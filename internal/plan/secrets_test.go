@@ -84,7 +84,7 @@ func TestSecretsAreFound(t *testing.T) {
 		{"before only", change(`"before":{"p":"CANARY"},"before_sensitive":{"p":true}`)},
 		{"mask before value", change(`"after_sensitive":{"p":true},"after":{"p":"CANARY"}`)},
 		{"root", change(`"after":{"p":{"q":["CANARY"]}},"after_sensitive":true`)},
-		{"list", change(`"after":[{"p":"CANARY"}],"after_sensitive":[{"p":true}]`)},
+		{"list", change(`"after":{"l":[{"p":"CANARY"}]},"after_sensitive":{"l":[{"p":true}]}`)},
 		{"number", change(`"after":{"p":4711},"after_sensitive":{"p":true}`)},
 		{"data", `{"resource_changes":[{"address":"data.a.b","change":{"actions":["read"],"after":{"p":"CANARY"},"after_sensitive":{"p":true}}}]}`},
 		{"deferred", `{"deferred_changes":[{"resource_change":{"address":"a.b","change":{"actions":["create"],"after":{"p":"CANARY"},"after_sensitive":{"p":true}}}}]}`},

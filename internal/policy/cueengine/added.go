@@ -26,7 +26,10 @@ func (w *walk) added(value cue.Value, name string, parent, at place) {
 	switch {
 	case isKnown && leftOut(at.typ, value):
 	case !isKnown && isFixed(parent.typ):
-		w.outcome.noted = append(w.outcome.noted, strings.Join(at.path, "."))
+		before := len(w.outcome.found)
+		if w.helper(value, at.path, false); len(w.outcome.found) == before {
+			w.outcome.noted = append(w.outcome.noted, strings.Join(at.path, "."))
+		}
 	case !isKnown && parent.typ.Kind() == reflect.Struct:
 		w.violate(value, at.path, "the document has no such field; a helper must be hidden, as in _"+name)
 	default:

@@ -39,6 +39,7 @@ func (w *walk) helper(value cue.Value, path []string, isWhole bool) {
 	if known, err := value.LookupPath(cue.MakePath(cue.Str("$unknown"))).Bool(); err == nil && known {
 		w.unknown(value, path)
 	}
+	w.copied(value, path)
 	for label, v := range fields(value) {
 		w.helper(v, append(slices.Clip(path), label.String()), false)
 	}

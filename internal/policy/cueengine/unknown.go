@@ -60,7 +60,9 @@ func countsFields(value cue.Value, depth int) (check cue.Value, found bool) {
 			}
 		}
 	case op == cue.SelectorOp, op == cue.IndexOp:
-		return countsFields(cue.Dereference(value), depth+1)
+		if to := cue.Dereference(value); to != value { // a loop's variable leads to itself
+			return countsFields(to, depth+1)
+		}
 	}
 	return cue.Value{}, false
 }

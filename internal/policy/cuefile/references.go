@@ -45,7 +45,43 @@ func encloses(n ast.Node, pos token.Pos) bool {
 	return pos.IsValid() && n.Pos().Offset() <= pos.Offset() && pos.Offset() < n.End().Offset()
 }
 
-func (r *Rule) leads(n ast.Node, helper *ast.Field, seen map[ast.Node]bool) (out bool) {
+// Computes reports whether the field that stands at a position makes its value
+// of the document.
+func (r *Rule) Computes(pos token.Pos) bool {
+	var inner *ast.Field
+	ast.Walk(r.file, func(n ast.Node) bool {
+		if f, isField := n.(*ast.Field); isField && encloses(f, pos) {
+			inner = f
+		}
+		return true
+	}, nil)
+	return inner != nil && r.leads(inner.Value, inner, map[ast.Node]bool{})
+}
+
+// Takes reports whether the expression at a position, or that of the field
+// there, is a part of the document as it stands, or what a function read from
+// one: a reference or a call.
+func (r *Rule) Takes(pos token.Pos) (takes bool) {
+	ast.Walk(r.file, func(n ast.Node) bool {
+		if takes || !encloses(n, pos) {
+			return false
+		}
+		x, isExpr := n.(ast.Expr)
+		if f, isField := n.(*ast.Field); isField {
+			x, isExpr = f.Value, true
+		}
+		if isExpr && n.Pos().Offset() == pos.Offset() {
+			switch x.(type) {
+			case *ast.Ident, *ast.SelectorExpr, *ast.IndexExpr, *ast.CallExpr:
+				takes = r.leads(x, x, map[ast.Node]bool{})
+			}
+		}
+		return true
+	}, nil)
+	return takes
+}
+
+func (r *Rule) leads(n, helper ast.Node, seen map[ast.Node]bool) (out bool) {
 	ast.Walk(n, func(n ast.Node) bool {
 		name, isIdent := n.(*ast.Ident)
 		if !isIdent || name.Node == nil || out || seen[name.Node] {

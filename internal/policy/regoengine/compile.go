@@ -69,6 +69,9 @@ func compile(src policy.Source) (*compiled, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := c.unused(); err != nil {
+		return nil, err
+	}
 	if err := literalPatterns(c.compiler); err != nil {
 		return nil, err
 	}

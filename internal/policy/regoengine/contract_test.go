@@ -81,6 +81,8 @@ func TestSeed000Contract(t *testing.T) {
 		{"two entry points", "package assize.v1\n" + finds(``) + "\n---\npackage stackship.v1\n" + finds(``), "two contracts, assize and stackship", 0},
 		{"conftest's rules beside it", "package assize.v1\n" + finds(``) + "\n---\npackage main\ndeny contains \"no\"", "conftest's rules in package main", 0},
 		{"a lookalike beside it", "package assize.v1\n" + finds(``) + "\n---\npackage main\ndeny__x contains \"no\"", "conftest's rules in package main", 0},
+		{"conftest's rules in its package", "package assize.v1\n" + finds(``) + "\ndeny contains \"no\"", "nothing uses deny, so it can never fire", 0},
+		{"a helper in its package", "package assize.v1\ndecision := {\"findings\": deny}\ndeny contains {\"id\": \"i\", \"title\": \"t\", \"message\": \"m\"}", "", 1},
 		{"a library beside it", "package assize.v1\n" + finds(`, "details": {"n": data.lib.n}`) + "\n---\npackage lib\nn := 1\ndeny contains \"part\"", "", 1},
 		{"a function", "decision(x) := x", "decision is a function", 0},
 		{"a package at the entry point", "package assize.v1.decision\nfindings := []", "package assize.v1 has no rule decision", 0},

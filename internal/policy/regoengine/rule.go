@@ -22,6 +22,7 @@ var (
 	warnForm  = regexp.MustCompile(`^warn(_[a-zA-Z0-9]+)*$`)
 	denyForm  = regexp.MustCompile(`^(deny|violation)(_[a-zA-Z0-9]+)*$`)
 	lookalike = regexp.MustCompile(`(?i)^(deny|violation|warn)(_.*)?$`)
+	helper    = regexp.MustCompile(`(?i)^(deny|violation|warn)`) // unless something uses it
 )
 
 // A rule is everything of one name in one package: a policy may add to the same

@@ -86,6 +86,10 @@ func TestCouldNotJudge(t *testing.T) {
 			policy: "package main\nDeny contains \"x\"\nwarn contains \"y\" if false",
 			want:   "could not judge: rule Deny can never fire (policy.rego:2:1)",
 		},
+		"denyAll": {
+			policy: "package main\ndenyAll contains \"x\"\nwarn contains \"y\" if false",
+			want:   "could not judge: nothing uses denyAll, so it can never fire (policy.rego:2:1)",
+		},
 		"built-in": {
 			policy: "package main\ndeny contains \"x\" if {\n\tsome rc in input.resource_changes\n\tto_number(rc.change.after.name) > 5\n}",
 			want:   "could not judge: to_number failed on a value of the plan (policy.rego:4:2)",
@@ -149,6 +153,34 @@ func TestCouldNotJudge(t *testing.T) {
 				t.Error("no hint")
 			}
 		})
+	}
+}
+
+// TestUnused: a set whose name an author may take for a rule's is no policy's
+// business while something uses it.
+func TestUnused(t *testing.T) {
+	t.Parallel()
+	p, err := plan.Decode([]byte(onePlan))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const unused = "could not judge: nothing uses "
+	for text, want := range map[string]string{
+		"violations[msg] { msg := \"x\" }\nwarn[msg] { msg := \"y\"; false }":                                 unused + "violations",
+		"denyAll contains \"x\" if denyAll\nwarn contains \"y\" if false":                                     "rule data.main.denyAll is recursive",
+		"warning contains \"x\"\nwarn contains \"y\" if count(data.lib.warning) < 0":                          unused + "warning",
+		"denyAll contains \"x\"\ndeny contains msg if some msg in denyAll":                                    "",
+		"denyAll contains \"x\"\ndeny contains msg if denyAll[msg]":                                           "",
+		"denyAll contains \"x\"\ndeny contains msg if { some k; some msg in data.main[k]; k == \"denyAll\" }": "recursive",
+		"warnings contains \"x\"\ndeny contains \"y\" if data.main[\"warnings\"]":                             "",
+		"denied contains \"x\"\ndeny contains \"y\" if false":                                                 "",
+		"denyAll := {\"a\"}\ndeny contains \"y\" if false":                                                    "",
+		"denyListed(x) if x\ndeny contains \"y\" if false":                                                    "",
+	} {
+		v := policy.Judge([]policy.Engine{regoengine.New()}, regoSource("package main\n"+text), p)
+		if (v.Error == "") != (want == "") || !strings.Contains(v.Error, want) {
+			t.Errorf("%s: %s %s, want %s", text, v.Outcome, v.Error, want)
+		}
 	}
 }
 
