@@ -56,4 +56,6 @@ type Bundle struct {
 	Revision string   `json:"revision"` // what the manifest says; for a bundle of Assize, the policy's digest
 	Roots    []string `json:"roots,omitempty"`
 	BundleFacts
+
+	Contract *Contract `json:"contract,omitempty"` // of a policy that decides, as this version reads it
 }

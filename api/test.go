@@ -20,6 +20,7 @@ type TestedPolicy struct {
 	Tests     []RegoTest   `json:"tests"`    // those in files that end in _test.rego
 	Untested  []string     `json:"untested"` // what the fixtures do not show; "" never
 	Mutation  *Mutation    `json:"mutation,omitempty"`
+	Unmutated string       `json:"unmutated,omitempty"` // why no mutant was tried, where they were asked for
 	Coverage  *Coverage    `json:"coverage,omitempty"`
 	Error     string       `json:"error,omitempty"`
 	Hint      string       `json:"hint,omitempty"`
@@ -28,11 +29,12 @@ type TestedPolicy struct {
 // A TestedPlan is one fixture: it passed when the policy says of the plan what
 // it should, and is errored when nobody can tell.
 type TestedPlan struct {
-	Name       string   `json:"name"`       // of the file, without .json
-	Outcome    Outcome  `json:"outcome"`    // of the comparison
-	Judged     Outcome  `json:"judged"`     // what the policy came to; "" when it was not asked
-	Missing    []string `json:"missing"`    // wanted and not found, as lines of a .want file
-	Unexpected []string `json:"unexpected"` // found and not wanted
+	Name       string   `json:"name"`            // of the file, without .json
+	Outcome    Outcome  `json:"outcome"`         // of the comparison
+	Judged     Outcome  `json:"judged"`          // what the policy came to; "" when it was not asked
+	Missing    []string `json:"missing"`         // wanted and not found, as lines of a .want file
+	Unexpected []string `json:"unexpected"`      // found and not wanted
+	Wrote      string   `json:"wrote,omitempty"` // path of the .want file, where --update wrote it
 	Error      string   `json:"error,omitempty"`
 	Hint       string   `json:"hint,omitempty"`
 }
@@ -62,6 +64,7 @@ type Mutant struct {
 	Position string `json:"position"` // file:line
 	Rule     string `json:"rule"`     // "" where the change is in no rule
 	Change   string `json:"change"`   // what was done, in words
+	Tell     string `json:"tell"`     // what plan would tell it from the policy, in words
 }
 
 // Coverage says what of a policy judged something in the fixtures.
@@ -81,8 +84,8 @@ type FileLines struct {
 
 // A Replay is what `assize policy replay --format json` prints: what a candidate
 // would have said of stored plans, beside what is said now. It passed when
-// nothing would newly be refused or errored, and is errored when a plan could
-// not be read, or judged by neither side.
+// nothing would newly be refused, and is errored when a plan could not be read
+// or either side could not judge one.
 type Replay struct {
 	Outcome   Outcome          `json:"outcome"`
 	Present   []ReplayedPolicy `json:"present"`
@@ -106,8 +109,9 @@ type ReplayCounts struct {
 	NewlyRefused int `json:"newly_refused"`
 	NewlyPassed  int `json:"newly_passed"`
 	NewlyErrored int `json:"newly_errored"`
-	Findings     int `json:"findings"` // the outcome is the same, what is found is not
+	NewlyJudged  int `json:"newly_judged"`
 	Unjudged     int `json:"unjudged"` // by either side
+	Findings     int `json:"findings"` // the outcome is the same, what is found is not
 	Unread       int `json:"unread"`
 }
 
@@ -119,10 +123,11 @@ const (
 	Same         Difference = "same"
 	NewlyRefused Difference = "newly_refused"
 	NewlyPassed  Difference = "newly_passed"
-	NewlyErrored Difference = "newly_errored"
+	NewlyErrored Difference = "newly_errored" // the candidate cannot judge what is judged at present
+	NewlyJudged  Difference = "newly_judged"  // the candidate judges what cannot be judged at present
+	Unjudged     Difference = "unjudged"      // neither side can judge the plan
 	OtherFinding Difference = "findings"
-	Unjudged     Difference = "unjudged" // neither side could judge the plan; nothing is known
-	Unread       Difference = "unread"   // the plan cannot be read; nothing is known
+	Unread       Difference = "unread" // the plan cannot be read; nothing is known
 )
 
 // A ReplayedPlan is one stored plan as both sides judge it.
@@ -136,6 +141,16 @@ type ReplayedPlan struct {
 	Removed    []Finding  `json:"removed"` // found at present only; the first hundred
 	MoreAdded  int        `json:"more_added,omitempty"`
 	MoreGone   int        `json:"more_removed,omitempty"`
-	Error      string     `json:"error,omitempty"` // why the plan, or the candidate on it, could not be judged
+	Error      string     `json:"error,omitempty"` // why the plan cannot be read
 	Hint       string     `json:"hint,omitempty"`
+
+	Errors []ReplayedError `json:"errors,omitempty"` // of policies that could not judge the plan
+}
+
+// A ReplayedError is why a policy of one side could not judge a stored plan.
+type ReplayedError struct {
+	Side   string `json:"side"` // present or candidate
+	Policy string `json:"policy"`
+	Error  string `json:"error"`
+	Hint   string `json:"hint,omitempty"`
 }

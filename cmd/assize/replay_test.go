@@ -43,7 +43,7 @@ func TestReplayThousand(t *testing.T) {
 		}
 		start := time.Now()
 		var out, errs bytes.Buffer
-		g := &cli.Globals{Out: &out, Err: &errs, Engines: engines()}
+		g := &cli.Globals{Out: &out, Err: &errs, Engines: engines(), Now: time.Now}
 		code := cli.Run(t.Context(), g, []string{"policy", "replay", "-C", dir, plans, "--candidate", "new." + ext, "--policy", "old." + ext, "--format", "json"})
 		var got api.Replay
 		if err := json.Unmarshal(out.Bytes(), &got); err != nil || code != cli.ExitError {

@@ -77,6 +77,21 @@ func (f *policyFlags) readExceptions(dir string, cfg *repo.Config) []except.File
 	return []except.File{readExceptions(cfg.Root, *cfg.Exceptions)}
 }
 
+// usableExceptions is readExceptions for those who cannot go on without them.
+func (f *policyFlags) usableExceptions(dir string) ([]except.File, error) {
+	cfg, err := f.governing(dir)
+	if err != nil {
+		return nil, err
+	}
+	files := f.readExceptions(dir, cfg)
+	for _, file := range files {
+		if file.Err != nil {
+			return nil, unusable("exceptions", file.Path, file.Err)
+		}
+	}
+	return files, nil
+}
+
 func readExceptions(dir, path string) except.File {
 	data, err := repo.ReadFile(dir, path)
 	if err != nil {
@@ -135,11 +150,14 @@ func (b bench) one(p namedPolicy, in planInput, now time.Time) api.Verdict {
 	if p.err != nil {
 		return policy.Errored(p.src, p.err)
 	}
-	excuses := make([]policy.Excuse, len(b.exceptions))
-	for i, f := range b.exceptions {
-		excuses[i] = f.Excuse(now)
+	return policy.Judge(b.engines, p.src, in.plan, excuses(b.exceptions, now)...)
+}
+
+func excuses(files []except.File, now time.Time) (out []policy.Excuse) {
+	for _, f := range files {
+		out = append(out, f.Excuse(now))
 	}
-	return policy.Judge(b.engines, p.src, in.plan, excuses...)
+	return out
 }
 
 // conclude adds what is known only when every policy has judged every plan.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,8 +22,10 @@ const buildHelp = `Check a policy and write it as one file, a bundle that never 
 
 DIR or FILE is a policy in one of the three languages. It is checked by its
 engine first, and its tests run, if it has any; a policy that could not judge any
-plan is not built, nor one whose tests do not pass. The same policy gives the same bytes on every machine. For Rego, the bundle is one that
-opa reads, and it remembers how the policy is judged (docs/bundle.md).
+plan is not built, nor one whose tests do not pass. The same policy gives the
+same bytes on every machine. For Rego, the bundle is one that opa reads, and it
+remembers how the policy is judged (docs/bundle.md). A file that is no bundle is
+never written over.
 
   assize policy build policy/ -o policy.tar.gz
   assize policy build policy/ --namespace aws --data exclusions/
@@ -32,7 +35,10 @@ opa reads, and it remembers how the policy is judged (docs/bundle.md).
 
 type buildOptions struct {
 	policies policyFlags // only what says how Rego is judged
+	from     provenanceFlags
 	output   string
+
+	invocation string // the flags again, for what to type next
 }
 
 func newPolicyBuildCmd(g *Globals) *cobra.Command {
@@ -41,12 +47,14 @@ func newPolicyBuildCmd(g *Globals) *cobra.Command {
 		Use:   "build DIR|FILE",
 		Short: "Write a policy as one file",
 		Long:  buildHelp + exitHelp,
-		Args:  cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
+		Args:  exactlyOne("policy", "assize policy build policy/ -o policy.tar.gz"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.invocation = chosen(cmd, slices.Concat(benchNames(), vouchedNames(), forgottenNames()))
 			return runBuild(g, o, args[0])
 		},
 	}
 	o.policies.registerRego(cmd)
+	o.from.register(cmd)
 	cmd.Flags().StringVarP(&o.output, "output", "o", "", "write to `FILE`.tar.gz, by default named like the policy, in the current directory")
 	return cmd
 }
@@ -58,14 +66,21 @@ func runBuild(g *Globals, o buildOptions, path string) error {
 	if err != nil {
 		return err
 	}
-	src, err := readForBundle(o.policies, path)
+	how, err := g.manner(".", o.policies, o.from)
+	if err != nil {
+		return err
+	}
+	if err := replaceable(out, path, "bundle of assize", isOwnBundle); err != nil {
+		return err
+	}
+	src, err := readForBundle(path, how.rego)
 	if err != nil {
 		return err
 	}
 	if src, err = policy.Checked(g.Engines, src); err != nil {
 		return err
 	}
-	if err := tested(g, o.policies, src); err != nil {
+	if err := tested(g, o, src, how); err != nil {
 		return err
 	}
 	data, err := bundle.Build(src)
@@ -76,18 +91,27 @@ func runBuild(g *Globals, o buildOptions, path string) error {
 	if err != nil {
 		return err
 	}
+	if b.Contract, err = policy.Contract(g.Engines, src); err != nil {
+		return err
+	}
 	if err := repo.WriteFile(out, data); err != nil {
-		return problem.New(api.Invalid, "%s cannot be written: %w", out, err)
+		return unwritten(out, err)
 	}
 	b.Path = out
-	return parcel.Text(g.Out, b)
+	if err := parcel.Text(g.Out, b); err != nil {
+		return problem.New(api.Internal, "the result could not be written: %w", err)
+	}
+	fmt.Fprintf(g.Out, "\nNext: assize policy check plan.json --policy%s\n", quoteAll(out))
+	return nil
 }
 
-func readForBundle(f policyFlags, path string) (policy.Source, error) {
-	opts, err := f.regoOptions(".")
-	if err != nil {
-		return policy.Source{}, err
-	}
+// isOwnBundle tells what this command has written from what it has not.
+func isOwnBundle(data []byte) bool {
+	_, b, err := bundle.Open(data)
+	return err == nil && b.Format != ""
+}
+
+func readForBundle(path string, opts policy.RegoOptions) (policy.Source, error) {
 	src, err := repo.ReadPolicy(".", path)
 	if err != nil {
 		return policy.Source{}, err
@@ -101,15 +125,11 @@ func readForBundle(f policyFlags, path string) (policy.Source, error) {
 // tested runs what tests the policy: the plans that lie beside it, and the tests
 // in Rego that are in it. A policy that has none is built, and said to have
 // none; one of which a single test does not pass is not (docs/bundle.md, rule 1).
-func tested(g *Globals, f policyFlags, src policy.Source) error {
+func tested(g *Globals, o buildOptions, src policy.Source, how manner) error {
 	if repo.IsBundle(src.Path) {
 		return nil
 	}
-	rego, err := f.regoOptions(".")
-	if err != nil {
-		return err
-	}
-	t := g.testPolicy(testOptions{policies: f, dir: "."}, src.Path, rego)
+	t := g.testPolicy(testOptions{dir: "."}, src.Path, how)
 	switch {
 	case t.Error != "":
 		return problem.New(api.Invalid, "the tests of %s could not be run: %s", src.Path, t.Error).WithHint("%s", t.Hint)
@@ -122,7 +142,7 @@ func tested(g *Globals, f policyFlags, src policy.Source) error {
 	t.Untested = nil // a gap in the tests is for `policy test` to report
 	if suite.Outcome(t) != api.Passed {
 		return problem.New(api.Invalid, "the tests of %s do not pass; nothing was built", src.Path).
-			WithHint("assize policy test%s", quoteAll(src.Path))
+			WithHint("assize policy test%s%s", quoteAll(src.Path), o.invocation)
 	}
 	return nil
 }

@@ -86,8 +86,11 @@ func runCheck(ctx context.Context, g *Globals, o checkOptions, args []string) er
 	if o.failOnWarn {
 		check = policy.FailOnWarn(check)
 	}
-	if err := format.Write(g.Out, check, g.reportOptions()); err != nil {
-		return &Exit{ExitUnknown, problem.New(api.Internal, "the result could not be written: %w", err)}
+	// Where nothing judged, a text could only say so again.
+	if len(bench.policies) > 0 || format.Name != "text" {
+		if err := format.Write(g.Out, check, g.reportOptions()); err != nil {
+			return &Exit{ExitUnknown, problem.New(api.Internal, "the result could not be written: %w", err)}
+		}
 	}
 	if len(bench.policies) == 0 {
 		return &Exit{ExitUnknown, problem.New(api.Invalid, "%s: nothing was judged", bench.unnamed).
@@ -144,7 +147,7 @@ func (g *Globals) planInputs(ctx context.Context, paths, planFiles []string) ([]
 		inputs = append(inputs, decode(path, raw, err))
 	}
 	for _, path := range planFiles {
-		raw, err := showPlan(ctx, path)
+		raw, err := g.showPlan(ctx, path)
 		inputs = append(inputs, decode(path, raw, err))
 	}
 	return inputs, nil
@@ -179,12 +182,12 @@ func (g *Globals) readPlan(path string) ([]byte, error) {
 	return raw, nil
 }
 
-func showPlan(ctx context.Context, planFile string) ([]byte, error) {
+func (g *Globals) showPlan(ctx context.Context, planFile string) ([]byte, error) {
 	tool, err := tofu.Find(os.Getenv)
 	if err != nil {
 		return nil, err
 	}
-	return tool.Show(ctx, ".", planFile)
+	return tool.Show(ctx, ".", planFile, g.Err, !colored(g.Err))
 }
 
 func planCheck(in planInput) api.PlanCheck {

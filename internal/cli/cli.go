@@ -54,6 +54,7 @@ func (g *Globals) printError(err error) {
 }
 
 func newRootCmd(g *Globals) *cobra.Command {
+	version := false
 	root := &cobra.Command{
 		Use:   "assize",
 		Short: "Decide whether a change to infrastructure may happen, and carry out exactly what was judged",
@@ -64,18 +65,21 @@ func newRootCmd(g *Globals) *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return cmd.Help()
+			switch {
+			case len(args) > 0:
+				return unknownCommand(cmd, args[0])
+			case version:
+				fmt.Fprint(g.Out, versions(g))
+				return nil
 			}
-			return unknownCommand(cmd, args[0])
+			return cmd.Help()
 		},
 	}
-	root.CompletionOptions.HiddenDefaultCmd = true
-	root.Version = g.Version
-	root.SetVersionTemplate(versions(g))
+	root.Flags().BoolVar(&version, "version", false, "print the version, like the command version")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return problem.New(api.Invalid, "%w", err).WithHint("see `%s --help`", cmd.CommandPath())
 	})
+	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(newPlanCmd(g), newApplyCmd(g), newOverrideCmd(g), newShowCmd(g), newPolicyCmd(g), newVersionCmd(g))
 	return root
 }

@@ -1,15 +1,19 @@
 package cli
 
 import (
+	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/assize-iac/assize/api"
+	"github.com/assize-iac/assize/internal/policy"
 	"github.com/assize-iac/assize/internal/policy/rules"
 	"github.com/assize-iac/assize/internal/policy/translate"
 	"github.com/assize-iac/assize/internal/problem"
 	"github.com/assize-iac/assize/internal/repo"
+	"github.com/assize-iac/assize/internal/report/page"
 )
 
 const compileHelp = `Write rules as Rego, for those who judge by opa or conftest, or as CUE.
@@ -37,7 +41,7 @@ func newPolicyCompileCmd(g *Globals) *cobra.Command {
 		Use:   "compile RULES",
 		Short: "Write rules as Rego or CUE",
 		Long:  compileHelp + exitHelp,
-		Args:  cobra.ExactArgs(1),
+		Args:  exactlyOne("file of rules", "assize policy compile rules.json -o rules.rego"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.cue && cmd.Flags().Changed("package") {
 				return problem.New(api.Invalid, "--package names a Rego package; CUE policies have none").
@@ -55,7 +59,7 @@ func newPolicyCompileCmd(g *Globals) *cobra.Command {
 // runCompile writes nothing unless all of the rules can be written: half a
 // policy would be one that passes more.
 func runCompile(g *Globals, o compileOptions, path string) error {
-	src, err := repo.ReadPolicyAs(".", path, api.Rules)
+	src, err := readRules(path)
 	if err != nil {
 		return err
 	}
@@ -68,14 +72,55 @@ func runCompile(g *Globals, o compileOptions, path string) error {
 		return err
 	}
 	if o.output == "" {
-		_, err = io.WriteString(g.Out, text)
-	} else {
-		err = repo.WriteFile(o.output, []byte(text))
+		if _, err := io.WriteString(g.Out, text); err != nil {
+			return problem.New(api.Internal, "the policy could not be written: %w", err)
+		}
+		return nil
 	}
-	if err != nil {
-		return problem.New(api.Internal, "the policy could not be written: %w", err)
+	if err := writeCompiled(o.output, path, text); err != nil {
+		return err
+	}
+	fmt.Fprintf(g.Out, "%s holds %s.\nNext: assize policy check plan.json %s\n", o.output, page.Plural(len(loaded), "rule"), o.judged())
+	return nil
+}
+
+// readRules has a message of its own for a policy that is no rules: its author
+// may well think that compiling goes the other way.
+func readRules(path string) (policy.Source, error) {
+	src, err := repo.ReadPolicyAs(".", path, api.Rules)
+	if err == nil {
+		return src, nil
+	}
+	if other, unread := repo.ReadPolicy(".", path); unread == nil && other.Language != api.Rules {
+		err = problem.New(api.Invalid, "%s is %s, and only rules are compiled, to Rego or CUE", path, other.Language).
+			WithHint("assize policy compile rules.json -o rules.rego")
+	}
+	return src, err
+}
+
+// writeCompiled writes over nothing but what this command has written: that
+// begins with the same line.
+func writeCompiled(path, input, text string) error {
+	header, _, _ := strings.Cut(text, "\n")
+	ours := func(old []byte) bool { return strings.HasPrefix(string(old), header+"\n") }
+	if err := replaceable(path, input, "policy of this language that was compiled from rules", ours); err != nil {
+		return err
+	}
+	if err := repo.WriteFile(path, []byte(text)); err != nil {
+		return unwritten(path, err)
 	}
 	return nil
+}
+
+// judged are the flags that have plans judged by what was written.
+func (o compileOptions) judged() string {
+	switch {
+	case o.cue:
+		return "--cue" + quoteAll(o.output)
+	case o.pkg != "main":
+		return "--rego" + quoteAll(o.output) + " --namespace" + quoteAll(o.pkg)
+	}
+	return "--rego" + quoteAll(o.output)
 }
 
 func compiled(loaded []rules.Rule, o compileOptions) (string, error) {

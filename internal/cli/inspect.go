@@ -29,7 +29,7 @@ func newPolicyInspectCmd(g *Globals) *cobra.Command {
 		Use:   "inspect BUNDLE",
 		Short: "Show what a bundle is",
 		Long:  inspectHelp + exitHelp,
-		Args:  cobra.ExactArgs(1),
+		Args:  exactlyOne("bundle", "assize policy inspect policy.tar.gz"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return runInspect(g, format, args[0])
 		},
@@ -59,8 +59,10 @@ func runInspect(g *Globals, format, path string) error {
 		return err
 	}
 	src.Path, b.Path = path, path
+	var unusable error
+	b.Contract, unusable = policy.Contract(g.Engines, src)
 	if err := write(g.Out, b); err != nil {
 		return problem.New(api.Internal, "the result could not be written: %w", err)
 	}
-	return policy.Check(g.Engines, src)
+	return unusable
 }

@@ -9,11 +9,24 @@ import (
 	"github.com/assize-iac/assize/internal/policy"
 	"github.com/assize-iac/assize/internal/policy/mutate"
 	"github.com/assize-iac/assize/internal/policy/suite"
+	"github.com/assize-iac/assize/internal/problem"
 )
 
 // mutants is how many are tried where nothing else is said: some minutes of
 // Rego on two cores.
 const mutants = 1000
+
+// mutate adds to what is known of a policy what its mutants come to, or why they
+// were not tried.
+func (t *trialPolicy) mutate(g *Globals, limit int, out *api.TestedPolicy) {
+	if out.Unmutated = suite.Unready(*out); out.Unmutated != "" {
+		return
+	}
+	var err error
+	if out.Mutation, err = t.mutation(g, limit); err != nil {
+		out.Error, out.Hint = err.Error(), problem.Hint(err)
+	}
+}
 
 // mutation tries out the mutants of the policy, as many at a time as there are
 // cores, and keeps those that nothing tells from it. Their order is that of the
@@ -55,7 +68,7 @@ func (t *trialPolicy) mutation(g *Globals, limit int) (*api.Mutation, error) {
 // survives reports whether a changed policy does all that is wanted of the
 // policy. One that cannot judge does not: a plan tells.
 func (t *trialPolicy) survives(src policy.Source) bool {
-	session := policy.Open(t.engines, src)
+	session := t.open(src)
 	defer session.Close()
 	for _, f := range t.fixtures {
 		if !f.want.Equal(suite.Found(session.Judge(f.plan))) {

@@ -44,6 +44,11 @@ func (f *policyFlags) register(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.rego, "rego", nil, "Rego, by conftest's convention or the decision contract: `FILE` or directory (repeatable)")
 	flags.StringArrayVar(&f.cue, "cue", nil, "CUE: `FILE` or directory (repeatable)")
 	f.registerRego(cmd)
+	f.registerExceptions(cmd)
+}
+
+func (f *policyFlags) registerExceptions(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&f.exceptions, "exceptions", nil, "exceptions to what policies say, JSON or YAML: `FILE` (repeatable)")
 }
 
 // registerRego registers the flags that say how Rego is judged.
@@ -52,8 +57,20 @@ func (f *policyFlags) registerRego(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.namespaces, "namespace", nil, "Rego package to judge, default main (repeatable)")
 	flags.BoolVar(&f.allNamespaces, "all-namespaces", false, "judge every Rego package that has rules")
 	flags.StringArrayVar(&f.data, "data", nil, "documents below data for Rego: `FILE` or directory (repeatable)")
-	flags.StringArrayVar(&f.exceptions, "exceptions", nil, "exceptions to what policies say, JSON or YAML: `FILE` (repeatable)")
 	flags.StringVar(&f.inputShape, "input-shape", "root", "where Rego finds the plan in its input: root, plan, tfplan or terraform")
+}
+
+// exactlyOne wants one argument, and says how one is given.
+func exactlyOne(noun, example string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		switch {
+		case len(args) == 0:
+			return problem.New(api.Invalid, "no %s was named", noun).WithHint("%s", example)
+		case len(args) > 1:
+			return problem.New(api.Invalid, "more than one %s was named", noun).WithHint("one at a time: %s", example)
+		}
+		return nil
+	}
 }
 
 // A named policy is a source, or why it could not be read.
@@ -97,6 +114,9 @@ func (f *policyFlags) policies(dir string, cfg *repo.Config) ([]namedPolicy, err
 	}{{"", f.any}, {api.Rules, f.rules}, {api.Rego, f.rego}, {api.CUE, f.cue}} {
 		for _, path := range group.paths {
 			src, err := repo.ReadPolicyAs(dir, path, group.lang)
+			if path == "" {
+				return nil, err // a slip of the call: there is no policy to say something of
+			}
 			if err != nil {
 				src = policy.Source{Path: path, Language: group.lang}
 			}

@@ -134,8 +134,11 @@ func (f *provenanceFlags) readMetadata() (map[string]string, error) {
 	metadata := map[string]string{}
 	for _, pair := range f.metadata {
 		k, v, ok := strings.Cut(pair, "=")
-		if _, twice := metadata[k]; !ok || twice {
-			return nil, problem.New(api.Invalid, "--metadata %s is no KEY=VALUE, or says a key twice", k).WithHint("such as --metadata environment=production")
+		if !ok {
+			return nil, problem.New(api.Invalid, "--metadata %s is no KEY=VALUE", k).WithHint("such as --metadata environment=production")
+		}
+		if _, twice := metadata[k]; twice {
+			return nil, problem.New(api.Invalid, "--metadata says %s twice", k).WithHint("say each key once")
 		}
 		metadata[k] = v
 	}
@@ -149,7 +152,7 @@ func (f *provenanceFlags) readSecrets() (secrets input.Canaries, err error) {
 		value, ok := os.LookupEnv(name)
 		if !ok {
 			return nil, problem.New(api.Invalid, "--secret-env %s: there is no such environment variable, so its value cannot be looked for", name).
-				WithHint("set it, or leave the flag out if the plan was made without that secret")
+				WithHint("set it for this command, or leave out --secret-env %s", name)
 		}
 		secrets = append(secrets, input.Canary{Name: name, Value: value})
 	}

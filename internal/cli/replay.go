@@ -28,12 +28,16 @@ those of assize.yaml.
   assize policy replay plans/ --candidate policy/rules-new.json
   assize policy replay 'plans/**/*.json' --candidate new/ --policy old/
 
-It exits with 0 when nothing would newly be refused or errored, with 1 when
-something would, and with 2 when a plan could not be read or a policy not be used.
+The candidates stand in the place of all present policies, with the same
+exceptions.
+
+It exits with 0 when nothing would newly be refused, with 1 when something would,
+and with 2 when a plan could not be read, or not be judged by either side.
 `
 
 type replayOptions struct {
-	policies  policyFlags
+	policies  policyFlags // of the present side, how Rego is judged, and exceptions
+	from      provenanceFlags
 	candidate []string
 	dir       string
 	format    string
@@ -54,6 +58,8 @@ func newPolicyReplayCmd(g *Globals) *cobra.Command {
 	}
 	unknownFlags(cmd)
 	o.policies.registerRego(cmd)
+	o.policies.registerExceptions(cmd)
+	o.from.register(cmd)
 	flags := cmd.Flags()
 	flags.StringArrayVar(&o.candidate, "candidate", nil, "the policy that is to be tried out: file or directory (repeatable)")
 	flags.StringArrayVar(&o.policies.any, "policy", nil, "a policy that judges at present, instead of those of assize.yaml (repeatable)")
@@ -78,7 +84,7 @@ func runReplay(g *Globals, o replayOptions, args []string) error {
 	if len(args) == 0 {
 		return problem.New(api.Invalid, "no plan was named").WithHint("assize policy replay plans/ --candidate policy/rules.json")
 	}
-	present, candidate, err := o.sides(g.Engines)
+	present, candidate, err := o.sides(g)
 	if err != nil {
 		return err
 	}
@@ -87,7 +93,7 @@ func runReplay(g *Globals, o replayOptions, args []string) error {
 		return err
 	}
 	out := suite.Sum(g.replay(o.dir, paths, present, candidate))
-	out.Present, out.Candidate = replayed(present), replayed(candidate)
+	out.Present, out.Candidate = replayed(present.policies), replayed(candidate.policies)
 	if o.format == "json" {
 		err = page.JSON(g.Out, out)
 	} else {
@@ -99,28 +105,44 @@ func runReplay(g *Globals, o replayOptions, args []string) error {
 	return checkExit(out.Outcome)
 }
 
+// A side is the policies that judge together, and what is excused of what they
+// find.
+type side struct {
+	policies []policy.Source
+	excuses  []policy.Excuse
+}
+
 // sides reads the policies of both sides, and refuses those that could judge no
-// plan: every plan would be reported as changed.
-func (o *replayOptions) sides(engines []policy.Engine) (present, candidate []policy.Source, err error) {
+// plan: every plan would be reported as changed. A candidate stands in the place
+// of the present policies: what is excepted of them is excepted of it, and where
+// the plans come from is the same (docs/testing.md, rules 18 and 19).
+func (o *replayOptions) sides(g *Globals) (present, candidate side, err error) {
 	next := o.policies
 	next.any = o.candidate
 	if len(o.candidate) == 0 {
-		return nil, nil, problem.New(api.Invalid, "no candidate was named").WithHint("name the policy to try out: --candidate policy/rules.json")
+		return present, candidate, problem.New(api.Invalid, "no candidate was named").WithHint("name the policy to try out: --candidate policy/rules.json")
 	}
-	if candidate, err = usable(engines, &next, o.dir); err != nil {
-		return nil, nil, err
+	run, err := o.from.read(o.dir)
+	if err != nil {
+		return present, candidate, err
 	}
-	if present, err = usable(engines, &o.policies, o.dir); err != nil {
-		return nil, nil, err
+	if candidate.policies, err = usable(g.Engines, &next, o.dir, run); err != nil {
+		return present, candidate, err
 	}
-	if len(present) == 0 {
-		return nil, nil, problem.New(api.Invalid, "there is no present policy to compare with").
+	if present.policies, err = usable(g.Engines, &o.policies, o.dir, run); err != nil {
+		return present, candidate, err
+	}
+	if len(present.policies) == 0 {
+		return present, candidate, problem.New(api.Invalid, "there is no present policy to compare with").
 			WithHint("name it with --policy, or list policies in assize.yaml")
 	}
-	return present, candidate, nil
+	files, err := o.policies.usableExceptions(o.dir)
+	present.excuses = excuses(files, g.Now())
+	candidate.excuses = present.excuses
+	return present, candidate, err
 }
 
-func usable(engines []policy.Engine, flags *policyFlags, dir string) (sources []policy.Source, err error) {
+func usable(engines []policy.Engine, flags *policyFlags, dir string, run policy.Run) (sources []policy.Source, err error) {
 	named, err := flags.read(dir)
 	if err != nil {
 		return nil, err
@@ -132,6 +154,7 @@ func usable(engines []policy.Engine, flags *policyFlags, dir string) (sources []
 		if n.err != nil {
 			return nil, n.err
 		}
+		n.src.Run = run
 		sources = append(sources, n.src)
 	}
 	return sources, nil
@@ -150,7 +173,7 @@ func replayed(sources []policy.Source) (out []api.ReplayedPolicy) {
 
 // replay judges every plan by both sides. There are as many workers as cores;
 // each holds one plan at a time, and has policies compiled once.
-func (g *Globals) replay(dir string, paths []string, present, candidate []policy.Source) []api.ReplayedPlan {
+func (g *Globals) replay(dir string, paths []string, present, candidate side) []api.ReplayedPlan {
 	out := make([]api.ReplayedPlan, len(paths))
 	bar := newProgress(g.Err, g.Out, fmt.Sprintf("%d plans", len(paths)))
 	defer bar.stop()
@@ -158,7 +181,7 @@ func (g *Globals) replay(dir string, paths []string, present, candidate []policy
 	var wg sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(paths)) {
 		wg.Go(func() {
-			before, after := sessions(g.Engines, present), sessions(g.Engines, candidate)
+			before, after := present.sit(g.Engines), candidate.sit(g.Engines)
 			defer before.close()
 			defer after.close()
 			for i := range next {
@@ -196,9 +219,9 @@ func replayPlan(dir, path string, before, after panel) api.ReplayedPlan {
 // A panel is the policies that judge a plan together.
 type panel []*policy.Session
 
-func sessions(engines []policy.Engine, sources []policy.Source) (b panel) {
-	for _, src := range sources {
-		b = append(b, policy.Open(engines, src))
+func (s side) sit(engines []policy.Engine) (b panel) {
+	for _, src := range s.policies {
+		b = append(b, policy.Open(engines, src, s.excuses...))
 	}
 	return b
 }

@@ -31,11 +31,13 @@ or "errored". Tests in Rego, in files that end in _test.rego, run as well.
   assize policy test policy/limits.cue --mutate    # would a slip be noticed?
   assize policy test policy/ --coverage
 
-A policy is untested until one plan is refused and one passes.
+A policy is untested until one plan is refused and one passes. One that decides
+(docs/decision.md) sees the run that --kind, --metadata and their like describe.
 `
 
 type testOptions struct {
-	policies policyFlags
+	policies policyFlags // only how Rego is judged, and exceptions
+	from     provenanceFlags
 	dir      string
 	plans    string
 	format   string
@@ -57,6 +59,8 @@ func newPolicyTestCmd(g *Globals) *cobra.Command {
 	}
 	unknownFlags(cmd)
 	o.policies.registerRego(cmd)
+	o.policies.registerExceptions(cmd)
+	o.from.register(cmd)
 	flags := cmd.Flags()
 	flags.StringVarP(&o.dir, "chdir", "C", ".", "resolve policies and plans in `DIR`")
 	flags.StringVar(&o.plans, "plans", "", "the plans are in `DIR`")
@@ -77,13 +81,17 @@ func unknownFlags(cmd *cobra.Command) {
 }
 
 func runTest(g *Globals, o testOptions, paths []string) error {
-	rego, err := o.check(paths)
+	err := o.check(paths)
+	if err != nil {
+		return &Exit{ExitUnknown, err}
+	}
+	how, err := g.manner(o.dir, o.policies, o.from)
 	if err != nil {
 		return &Exit{ExitUnknown, err}
 	}
 	var out api.PolicyTest
 	for _, path := range paths {
-		out.Policies = append(out.Policies, g.testPolicy(o, path, rego))
+		out.Policies = append(out.Policies, g.testPolicy(o, path, how))
 	}
 	out.Outcome = suite.Overall(out.Policies)
 	switch o.format {
@@ -100,21 +108,45 @@ func runTest(g *Globals, o testOptions, paths []string) error {
 	return checkExit(out.Outcome)
 }
 
-func (o *testOptions) check(paths []string) (policy.RegoOptions, error) {
-	rego, err := o.policies.regoOptions(o.dir)
+func (o *testOptions) check(paths []string) error {
 	switch {
-	case err != nil:
-		return rego, err
 	case !slices.Contains([]string{"text", "json", "junit"}, o.format):
-		return rego, problem.New(api.Invalid, "--format %s is not known", o.format).WithHint("use one of text, json, junit")
+		return problem.New(api.Invalid, "--format %s is not known", o.format).WithHint("use one of text, json, junit")
 	case len(paths) == 0:
-		return rego, problem.New(api.Invalid, "no policy was named: nothing was tested").WithHint("assize policy test policy/rules.json")
+		return problem.New(api.Invalid, "no policy was named: nothing was tested").WithHint("assize policy test policy/rules.json")
 	case o.mutants < 1:
-		return rego, problem.New(api.Invalid, "--max-mutants %d tries nothing", o.mutants).WithHint("leave out --mutate instead")
+		return problem.New(api.Invalid, "--max-mutants %d tries nothing", o.mutants).WithHint("leave out --mutate instead")
 	case o.plans != "" && len(paths) > 1:
-		return rego, problem.New(api.Invalid, "--plans is for one policy").WithHint("what is wanted of a plan depends on the policy; test one after the other")
+		return problem.New(api.Invalid, "--plans is for one policy").WithHint("what is wanted of a plan depends on the policy; test one after the other")
 	}
-	return rego, nil
+	return nil
+}
+
+// A manner is how every policy of one test is judged.
+type manner struct {
+	rego    policy.RegoOptions
+	run     policy.Run      // where the plans come from
+	excuses []policy.Excuse // of the exceptions that are named
+}
+
+// manner reads what flags say of it. Exceptions are those that are named and no
+// others, as the policies are (docs/exceptions.md, rule 7).
+func (g *Globals) manner(dir string, flags policyFlags, from provenanceFlags) (how manner, err error) {
+	if how.rego, err = flags.regoOptions(dir); err != nil {
+		return how, err
+	}
+	if how.run, err = from.read(dir); err != nil {
+		return how, err
+	}
+	if len(flags.exceptions) == 0 {
+		return how, nil
+	}
+	files, err := flags.usableExceptions(dir)
+	if err != nil {
+		return how, err
+	}
+	how.excuses = excuses(files, g.Now())
+	return how, nil
 }
 
 // pageOptions says what the reader of a page can show.
@@ -127,6 +159,7 @@ func (g *Globals) pageOptions() page.Options {
 type trialPolicy struct {
 	engines  []policy.Engine
 	src      policy.Source
+	excuses  []policy.Excuse
 	tests    []policy.File // tests in Rego that are no part of src
 	fixtures []fixture
 }
@@ -140,22 +173,21 @@ type fixture struct {
 	verdict api.Verdict // of the policy as it is
 }
 
-func (g *Globals) testPolicy(o testOptions, path string, rego policy.RegoOptions) api.TestedPolicy {
-	t := trialPolicy{engines: g.Engines}
+func (g *Globals) testPolicy(o testOptions, path string, how manner) api.TestedPolicy {
+	t := trialPolicy{engines: g.Engines, excuses: how.excuses}
 	out := api.TestedPolicy{Path: path, Plans: []api.TestedPlan{}, Tests: []api.RegoTest{}, Untested: []string{}}
-	err := t.read(o, path, rego)
+	err := t.read(o, path, how)
 	if err == nil {
 		err = t.run(o, path, &out)
 	}
 	if err == nil && o.coverage {
 		out.Coverage, err = t.coverage()
 	}
-	// While something is not as wanted, everything tells a mutant from the policy.
-	if err == nil && o.mutate && suite.Outcome(out) == api.Passed {
-		out.Mutation, err = t.mutation(g, o.mutants)
-	}
 	if err != nil {
 		out.Error, out.Hint = err.Error(), problem.Hint(err)
+	}
+	if o.mutate {
+		t.mutate(g, o.mutants, &out)
 	}
 	out.Outcome = suite.Outcome(out)
 	return out
@@ -163,13 +195,14 @@ func (g *Globals) testPolicy(o testOptions, path string, rego policy.RegoOptions
 
 // read reads the policy, and refuses one that could judge no plan: every
 // fixture would say so.
-func (t *trialPolicy) read(o testOptions, path string, rego policy.RegoOptions) (err error) {
+func (t *trialPolicy) read(o testOptions, path string, how manner) (err error) {
 	if t.src, err = repo.ReadPolicy(o.dir, path); err != nil {
 		return err
 	}
-	if t.src, err = t.src.WithRego(rego); err != nil {
+	if t.src, err = t.src.WithRego(how.rego); err != nil {
 		return err
 	}
+	t.src.Run = how.run
 	if t.tests, err = repo.ReadTests(o.dir, t.src); err != nil {
 		return err
 	}
@@ -180,13 +213,13 @@ func (t *trialPolicy) read(o testOptions, path string, rego policy.RegoOptions) 
 func (t *trialPolicy) run(o testOptions, path string, out *api.TestedPolicy) error {
 	dir := o.plans
 	if dir == "" {
-		dir = repo.FixtureDir(path)
+		dir = repo.FixtureDir(o.dir, path)
 	}
-	read, err := repo.ReadFixtures(o.dir, dir)
+	read, err := repo.ReadFixtures(o.dir, dir, o.plans != "")
 	if err != nil {
 		return err
 	}
-	session := policy.Open(t.engines, t.src)
+	session := t.open(t.src)
 	defer session.Close()
 	var verdicts []api.Verdict
 	for _, f := range read {
@@ -224,11 +257,11 @@ func (t *trialPolicy) judge(o testOptions, dir string, read repo.Fixture, s *pol
 	if err != nil {
 		return bad(err)
 	}
-	v := s.Judge(p)
+	v, wrote := s.Judge(p), ""
 	if o.update {
 		text := suite.Found(v).String()
 		if !read.HasWant || text != string(read.Want) {
-			if err := repo.WriteWant(o.dir, dir, read.Name, text); err != nil {
+			if wrote, err = repo.WriteWant(o.dir, dir, read.Name, text); err != nil {
 				return api.TestedPlan{}, v, err
 			}
 		}
@@ -243,7 +276,14 @@ func (t *trialPolicy) judge(o testOptions, dir string, read repo.Fixture, s *pol
 		return bad(err)
 	}
 	t.fixtures = append(t.fixtures, fixture{read.Name, p, want, v})
-	return suite.Compare(read.Name, want, v), v, nil
+	result := suite.Compare(read.Name, want, v)
+	result.Wrote = wrote
+	return result, v, nil
+}
+
+// open has a policy judge as the tested one does.
+func (t *trialPolicy) open(src policy.Source) *policy.Session {
+	return policy.Open(t.engines, src, t.excuses...)
 }
 
 // withTests is a policy with the tests that stand beside it.

@@ -37,14 +37,15 @@ type Session struct {
 	engine   Engine
 	src      Source
 	digest   string // of src; a policy may be large, and so may be the number of plans
+	excuses  []Excuse
 	prepared Prepared
 	err      error // why no plan can be judged
 }
 
 // Open starts a session. A policy that cannot be used gives one in which every
 // verdict is errored. The caller closes it.
-func Open(engines []Engine, src Source) *Session {
-	s := &Session{engine: engine(engines, src.Language), src: src, digest: src.Digest()}
+func Open(engines []Engine, src Source, excuses ...Excuse) *Session {
+	s := &Session{engine: engine(engines, src.Language), src: src, digest: src.Digest(), excuses: excuses}
 	if s.engine == nil {
 		s.err = noEngine(src.Language)
 		return s
@@ -67,7 +68,7 @@ func prepare(e Engine, src Source) (p Prepared, err error) {
 
 // Judge always returns a verdict, the one that [Judge] returns.
 func (s *Session) Judge(p *plan.Plan) api.Verdict {
-	return judge(s.engine, s.src, s.digest, p, nil, func() (api.Verdict, error) {
+	return judge(s.engine, s.src, s.digest, p, s.excuses, func() (api.Verdict, error) {
 		if s.err != nil {
 			return api.Verdict{}, s.err
 		}

@@ -18,6 +18,27 @@ type Coverer interface {
 	Cover(Source, *plan.Plan) ([]api.FileLines, error)
 }
 
+// A Contractor is an [Engine] that judges some policies by a contract.
+type Contractor interface {
+	// Contract is the one a policy is judged by, nil for none, or why it could
+	// judge no plan.
+	Contract(Source) (*api.Contract, error)
+}
+
+// Contract is [Check] that also returns the contract by which a policy is
+// judged (docs/decision.md, rule 1): nil without one.
+func Contract(engines []Engine, src Source) (c *api.Contract, err error) {
+	defer func() {
+		if recover() != nil {
+			err = panicked(src.Language)
+		}
+	}()
+	if e, ok := engine(engines, src.Language).(Contractor); ok {
+		return e.Contract(src)
+	}
+	return nil, Check(engines, src)
+}
+
 // Test runs the tests that are part of a policy: none in languages without.
 func Test(engines []Engine, src Source) (tests []api.RegoTest, err error) {
 	defer func() {

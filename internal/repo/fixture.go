@@ -3,8 +3,10 @@ package repo
 import (
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/assize-iac/assize/api"
@@ -25,27 +27,37 @@ type Fixture struct {
 }
 
 // FixtureDir is where the fixtures of a policy lie: beside it, under its name
-// without the extension and with _test.
-func FixtureDir(path string) string {
+// without the extension and with _test. A relative path is resolved in dir, and
+// so is the result.
+func FixtureDir(dir, path string) string {
 	clean := filepath.Clean(path)
 	if base := filepath.Base(clean); base == "." || base == ".." {
-		if abs, err := filepath.Abs(clean); err == nil {
+		if abs, err := filepath.Abs(resolve(dir, clean)); err == nil {
 			clean = abs
 		}
 	}
-	if languages[strings.ToLower(filepath.Ext(clean))] != "" {
-		clean = strings.TrimSuffix(clean, filepath.Ext(clean))
+	return withoutExtension(clean) + "_test"
+}
+
+// withoutExtension takes off what says the language of a policy, or that it is a
+// bundle.
+func withoutExtension(path string) string {
+	lower := strings.ToLower(path)
+	for _, ext := range append(slices.Sorted(maps.Keys(languages)), bundleExtensions()...) {
+		if strings.HasSuffix(lower, ext) {
+			return path[:len(path)-len(ext)]
+		}
 	}
-	return clean + "_test"
+	return path
 }
 
 // ReadFixtures reads the fixtures in a directory, by name. One that is not there
-// holds none. A file that belongs to no fixture is an error: a plan that is
-// misnamed would test nothing.
-func ReadFixtures(dir, path string) ([]Fixture, error) {
+// holds none, unless it must be there. A file that belongs to no fixture is an
+// error: a plan that is misnamed would test nothing.
+func ReadFixtures(dir, path string, must bool) ([]Fixture, error) {
 	root := resolve(dir, path)
 	entries, err := os.ReadDir(root)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) && !must {
 		return nil, nil
 	}
 	if err != nil {
@@ -95,13 +107,14 @@ func readFixture(root, path, stem string) (f Fixture, err error) {
 	return f, nil
 }
 
-// WriteWant writes what a policy finds in a fixture's plan; a link is replaced.
-func WriteWant(dir, path, name, text string) error {
+// WriteWant writes what a policy finds in a fixture's plan, and returns the path
+// of the file; a link is replaced.
+func WriteWant(dir, path, name, text string) (string, error) {
 	file := filepath.Join(path, name+wantExt)
 	if err := WriteFile(resolve(dir, file), []byte(text)); err != nil {
-		return problem.New(api.Internal, "%s cannot be written: %w", file, errors.Unwrap(err))
+		return "", problem.New(api.Internal, "%s cannot be written: %w", file, errors.Unwrap(err))
 	}
-	return nil
+	return file, nil
 }
 
 // ReadTests reads the tests in Rego that stand beside a policy of one file, as

@@ -15,8 +15,9 @@ func TestFixtureDir(t *testing.T) {
 	for path, want := range map[string]string{
 		"policy/limits.cue": "policy/limits_test", "policy": "policy_test", "policy/": "policy_test", "./a.b": "a.b_test",
 		"a.b.json": "a.b_test", "/x/p.YAML": "/x/p_test", "../p.rego": "../p_test",
+		"b.tgz": "b_test", "out/b.TAR.GZ": "out/b_test",
 	} {
-		if got := repo.FixtureDir(path); filepath.ToSlash(got) != want {
+		if got := repo.FixtureDir("x", path); filepath.ToSlash(got) != want {
 			t.Errorf("%s: %s, want %s", path, got, want)
 		}
 	}
@@ -24,8 +25,10 @@ func TestFixtureDir(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := repo.FixtureDir("."); got != here+"_test" {
-		t.Errorf("%s", got)
+	for dir, want := range map[string]string{".": here, "testdata": filepath.Join(here, "testdata"), here: here} {
+		if got := repo.FixtureDir(dir, "."); got != want+"_test" {
+			t.Errorf("in %s: %s", dir, got)
+		}
 	}
 }
 
@@ -76,7 +79,7 @@ func TestWriteWant(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"link", "dead", "new", "new"} {
-		if err := repo.WriteWant(dir, ".", name, "deny r a.b\n"); err != nil {
+		if _, err := repo.WriteWant(dir, ".", name, "deny r a.b\n"); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := os.ReadFile(filepath.Join(dir, name+".want")); err != nil || string(got) != "deny r a.b\n" {

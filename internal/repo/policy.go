@@ -74,8 +74,10 @@ func ReadPolicyAs(dir, path string, lang api.Language) (policy.Source, error) {
 // IsBundle reports whether a file of this name is read as a bundle.
 func IsBundle(path string) bool {
 	name := strings.ToLower(path)
-	return strings.HasSuffix(name, ".tar.gz") || strings.HasSuffix(name, ".tgz")
+	return slices.ContainsFunc(bundleExtensions(), func(ext string) bool { return strings.HasSuffix(name, ext) })
 }
+
+func bundleExtensions() []string { return []string{".tar.gz", ".tgz"} }
 
 // ReadBundle reads the bytes of a bundle, not more than one may have.
 func ReadBundle(dir, path string) ([]byte, error) {

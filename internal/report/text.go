@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/report/page"
@@ -160,13 +161,16 @@ func (p writer) verdict(v api.Verdict) {
 	if judged(v.Outcome) {
 		p.Line(0, head+p.Paint(outcomeColor(v.Outcome), result(v)))
 	} else {
-		p.Prose(0, 2, page.Red, head+result(v)+because(v.Error))
+		p.Prose(0, 2, page.Red, head+result(v)+because(once(v.Error)))
 		p.hint(v.Hint)
 	}
 	for _, note := range v.Notes {
 		p.Prose(2, 4, page.Dim, "note: "+note)
 	}
 }
+
+// once takes off the words that engines begin with: the line has said them.
+func once(why string) string { return strings.TrimPrefix(why, "could not judge: ") }
 
 // unexplained writes the failures that no plan and no policy has a line for,
 // such as a plan that no policy judged (docs/report.md, rule 1).

@@ -59,7 +59,7 @@ var imports = []struct {
 	{"internal/policy/regoengine/builtins", "api problem"},
 	{"internal/policy/regoengine/opabundle", "api problem policy"},
 	{"internal/policy/regoengine/reach", ""},
-	{"internal/policy/regoengine/document", "api problem plan policy/regoengine/reach"},
+	{"internal/policy/regoengine/document", "api problem plan policy policy/regoengine/reach"},
 	{"internal/policy/regoengine", "api problem plan policy policy/decision policy/input policy/regoengine/builtins policy/regoengine/document policy/regoengine/opabundle policy/regoengine/reach"},
 	{"internal/policy/regotest", "api plan policy policy/regoengine"},
 	{"internal/policy/cuefile", "api problem policy"},

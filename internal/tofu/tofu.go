@@ -86,10 +86,31 @@ func (t Tool) Digest() (string, error) {
 	return "sha256:" + hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// Show prints a saved plan as JSON, in which secrets stand in clear.
-func (t Tool) Show(ctx context.Context, dir, planFile string) ([]byte, error) {
-	s := Session{Tool: t, Dir: dir, Out: io.Discard, Err: os.Stderr}
-	return s.Show(ctx, planFile)
+// Show prints a saved plan as JSON, in which secrets stand in clear. What the
+// tool complains about goes to complaints, without colours if plain.
+func (t Tool) Show(ctx context.Context, dir, planFile string, complaints io.Writer, plain bool) ([]byte, error) {
+	path := planFile
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
+	}
+	info, err := os.Stat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, problem.New(api.NotFound, "%s does not exist", planFile).WithHint("%s plan -out=%s", t.Name, planFile)
+	}
+	if err == nil && info.IsDir() {
+		return nil, problem.New(api.Invalid, "%s is a directory, not a plan", planFile).
+			WithHint("name the file that `%s plan -out=FILE` wrote", t.Name)
+	}
+	s := Session{Tool: t, Dir: dir, Out: io.Discard, Err: complaints, Plain: plain}
+	raw, err := s.Show(ctx, planFile)
+	if err == nil || errors.Is(err, ErrInterrupted) {
+		return raw, err
+	}
+	hint := "name the file that `" + t.Name + " plan -out=FILE` wrote, in the directory where it ran"
+	if !exists(s.DataDir()) { // which has the providers that a plan is shown by
+		hint = "run `" + t.Name + " init` in the directory of the configuration, and this command there"
+	}
+	return nil, &problem.Error{Code: problem.Code(err), Message: planFile + " cannot be shown: " + err.Error(), Hint: hint, Cause: err}
 }
 
 func (t Tool) environ() []string {
@@ -232,7 +253,7 @@ func (s *Session) Plan(ctx context.Context, file string, flags []string) (change
 // Show prints a saved plan as JSON, in which secrets stand in clear: it goes
 // to the caller alone.
 func (s *Session) Show(ctx context.Context, file string) ([]byte, error) {
-	return s.capture(ctx, "show", "-json", file)
+	return s.capture(ctx, append(s.color([]string{"show", "-json"}), file)...)
 }
 
 // Applicable reports what would keep [Session.Apply] from being started.

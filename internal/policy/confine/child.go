@@ -108,6 +108,8 @@ func evaluate(engines []policy.Engine, req request, raw []byte) (a answer) {
 	switch req.Op {
 	case opCheck:
 		err = engine.Check(req.Source)
+	case opContract:
+		a.Contract, err = policy.Contract(engines, req.Source)
 	case opTest:
 		a.Tests, err = policy.Test(engines, req.Source)
 	case opCover:

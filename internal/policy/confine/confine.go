@@ -92,6 +92,12 @@ func (e *Engine) Cover(src policy.Source, p *plan.Plan) ([]api.FileLines, error)
 	return a.Lines, err
 }
 
+// Contract implements [policy.Contractor]; without an inner one it is Check.
+func (e *Engine) Contract(src policy.Source) (*api.Contract, error) {
+	a, err := e.ask(request{Op: opContract, Source: src}, nil)
+	return a.Contract, err
+}
+
 // Pack implements [policy.Packer] for an inner engine that does. It runs here,
 // not in a child: what it reads, Check has just read within the limits.
 func (e *Engine) Pack(src policy.Source) (*policy.OPA, error) {

@@ -16,11 +16,12 @@ import (
 
 // What a child is asked.
 const (
-	opCheck   = "check"
-	opJudge   = "judge"
-	opTest    = "test"
-	opCover   = "cover"
-	opSession = "session" // judge the plans that follow, one by one
+	opCheck    = "check"
+	opContract = "contract"
+	opJudge    = "judge"
+	opTest     = "test"
+	opCover    = "cover"
+	opSession  = "session" // judge the plans that follow, one by one
 )
 
 // A request is everything that a verdict depends on, but the plan's bytes,
@@ -46,6 +47,7 @@ type answer struct {
 	Findings []api.Finding   `json:"findings,omitempty"` // a verdict's JSON leaves them out
 	Tests    []api.RegoTest  `json:"tests,omitempty"`
 	Lines    []api.FileLines `json:"lines,omitempty"`
+	Contract *api.Contract   `json:"contract,omitempty"`
 	Error    *failure        `json:"error,omitempty"`
 }
 

@@ -88,6 +88,7 @@ func ofTexts(src policy.Source, edits func(policy.File) ([]edit, error)) ([]Muta
 			m.Source.Files = slices.Clone(src.Files)
 			m.Source.Files[i].Data = text
 			m.Position, m.Rule, m.Change = fmt.Sprintf("%s:%d", shown(src, f), e.line), e.rule, e.change
+			m.Tell = telling(src.Language, e.change)
 			out = append(out, m)
 		}
 	}
@@ -114,6 +115,26 @@ func misspelt(text string) string {
 		return text[:len(text)-1] + "_" + text[len(text)-1:]
 	}
 	return text + "_"
+}
+
+// telling is what plan tells a mutant from its policy, by what was done to it.
+func telling(lang api.Language, change string) string {
+	dropped, widened := strings.HasPrefix(change, "dropped "), strings.HasPrefix(change, "widened ")
+	switch {
+	case change == "dropped the rule" && lang == api.Rego:
+		return "a plan in which this rule finds something that no other one finds"
+	case change == "dropped the rule":
+		return "a plan that breaks this rule"
+	case lang == api.Rego && dropped:
+		return "a plan in which the rule would find something, were it not for this condition"
+	case lang == api.CUE && (dropped || widened):
+		return "a plan that breaks this and nothing else"
+	case lang == api.Rules && widened && !strings.Contains(change, "any source"):
+		return "a plan in which something that the rule is not about would break it"
+	case strings.HasPrefix(change, "turned the guard"):
+		return "a plan to which the guard applies, and that breaks what it guards"
+	}
+	return "a plan for which this makes a difference: one that breaks the rule here, or one that just keeps to it"
 }
 
 // brief quotes a piece of a policy in one short line.

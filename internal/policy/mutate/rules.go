@@ -32,6 +32,7 @@ func ofRules(src policy.Source) ([]Mutant, error) {
 			m := Mutant{Source: src}
 			m.Source.Files = []policy.File{{Name: "rules.json", Data: text}}
 			m.Position, m.Rule, m.Change = r.Position[:strings.LastIndex(r.Position, ":")], r.ID, w.change
+			m.Tell = telling(src.Language, w.change)
 			out = append(out, m)
 		}
 	}

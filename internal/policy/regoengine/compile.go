@@ -4,6 +4,7 @@ import (
 	"errors"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -52,7 +53,7 @@ func compile(src policy.Source) (*compiled, error) {
 			return nil, err
 		}
 	}
-	if c.data, err = documents(src.Rego.Data); err != nil {
+	if c.data, err = document.Data(src.Rego.Data); err != nil {
 		return nil, err
 	}
 	if err := toPack(src, modules, c.data).Agrees(src.Bundle); err != nil {
@@ -115,6 +116,7 @@ func parse(files []policy.File, caps *ast.Capabilities) (map[string]*ast.Module,
 		if IsTest(f.Name) {
 			tests++
 			m.Rules = withoutTests(m.Rules)
+			m.Imports = needed(m)
 		}
 		modules[f.Name] = m
 	}
@@ -139,6 +141,22 @@ func withoutTests(rules []*ast.Rule) []*ast.Rule {
 		}
 	}
 	return kept
+}
+
+// needed leaves out the imports of a test file that only its tests use: strict
+// mode would say of them that nobody does.
+func needed(m *ast.Module) []*ast.Import {
+	used := map[ast.Var]bool{}
+	for _, r := range m.Rules {
+		ast.WalkVars(r, func(v ast.Var) bool {
+			used[v] = true
+			return false
+		})
+	}
+	return slices.DeleteFunc(slices.Clone(m.Imports), func(i *ast.Import) bool {
+		path, _ := i.Path.Value.(ast.Ref)
+		return path.HasPrefix(ast.DefaultRootRef) && !used[i.Name()]
+	})
 }
 
 // parseFile takes a file as v0 only if it is no v1: most public policies for

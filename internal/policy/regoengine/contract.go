@@ -132,11 +132,8 @@ func (c *compiled) mayDecide() error {
 // rules 7 and 9).
 func (c *compiled) decide(p *plan.Plan) api.Verdict {
 	v := api.Verdict{
-		Contract: &api.Contract{
-			Name: c.contract.Name, EntryPoint: c.contract.EntryPoint, InputVersion: c.contract.InputVersion,
-			Capabilities: builtins.Name, CapabilitiesDigest: builtins.Digest,
-		},
-		Notes: slices.Clone(c.notes), // a verdict's texts are searched for secrets in place
+		Contract: c.agreement(),
+		Notes:    slices.Clone(c.notes), // a verdict's texts are searched for secrets in place
 	}
 	in, err := input.Build(*c.contract, p, c.run.Of(p), c.run.Bounds)
 	if err == nil {
@@ -152,6 +149,14 @@ func (c *compiled) decide(p *plan.Plan) api.Verdict {
 		v.Rules = []api.RuleCount{{Rule: c.contract.Rule(), Matched: v.Matched}}
 	}
 	return v
+}
+
+// agreement is what a verdict says of its contract, whatever the plan.
+func (c *compiled) agreement() *api.Contract {
+	return &api.Contract{
+		Name: c.contract.Name, EntryPoint: c.contract.EntryPoint, InputVersion: c.contract.InputVersion,
+		Capabilities: builtins.Name, CapabilitiesDigest: builtins.Digest,
+	}
 }
 
 // decision evaluates the entry point on the input's own text.

@@ -47,6 +47,15 @@ func (Engine) Check(src policy.Source) error {
 	return err
 }
 
+// Contract implements [policy.Contractor].
+func (Engine) Contract(src policy.Source) (*api.Contract, error) {
+	c, err := compile(src)
+	if err != nil || c.contract == nil {
+		return nil, err
+	}
+	return c.agreement(), nil
+}
+
 // Judge implements [policy.Engine].
 func (e Engine) Judge(src policy.Source, p *plan.Plan) (api.Verdict, error) {
 	c, err := compile(src)

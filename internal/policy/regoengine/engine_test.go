@@ -118,6 +118,28 @@ deny contains "y" if data.lib.missing
 	}
 }
 
+// TestNotesOfTests: what tests use counts as used, and a helper beside them is
+// part of the policy.
+func TestNotesOfTests(t *testing.T) {
+	t.Parallel()
+	src := regoSource("package main\nimport data.lib\ndeny contains \"x\" if false")
+	src.Files = append(src.Files, policy.File{Name: "policy_test.rego", Data: []byte(`package main_test
+import data.main
+import data.lib.far as near
+import data.lib.used
+helper(x) := used + x
+test_a if count(main.deny) == near with input as helper(1)
+`)})
+	v := judge(t, src, onePlan)
+	want := []string{
+		"data.lib.used is defined by no package and no --data file (policy_test.rego)",
+		"strict Rego: import data.lib unused (policy.rego:2:1)",
+	}
+	if diff := cmp.Diff(want, v.Notes); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestSyntaxPerFile mixes versions in one policy, which conftest cannot.
 func TestSyntaxPerFile(t *testing.T) {
 	t.Parallel()

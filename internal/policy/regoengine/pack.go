@@ -5,6 +5,7 @@ import (
 
 	"github.com/assize-iac/assize/internal/policy"
 	"github.com/assize-iac/assize/internal/policy/regoengine/builtins"
+	"github.com/assize-iac/assize/internal/policy/regoengine/document"
 	"github.com/assize-iac/assize/internal/policy/regoengine/opabundle"
 )
 
@@ -18,7 +19,7 @@ func (Engine) Pack(src policy.Source) (*policy.OPA, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := documents(src.Rego.Data)
+	data, err := document.Data(src.Rego.Data)
 	if err != nil {
 		return nil, err
 	}

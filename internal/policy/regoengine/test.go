@@ -13,6 +13,7 @@ import (
 	"github.com/assize-iac/assize/internal/plan"
 	"github.com/assize-iac/assize/internal/policy"
 	"github.com/assize-iac/assize/internal/policy/regoengine/builtins"
+	"github.com/assize-iac/assize/internal/policy/regoengine/document"
 )
 
 // A TestSuite is a policy with its tests, ready to be compiled and run.
@@ -45,7 +46,7 @@ func Tests(src policy.Source) (*TestSuite, error) {
 	}
 	caps.Builtins = append(caps.Builtins, ast.InternalTestCase) // the runner's own
 	t.Compiler = ast.NewCompiler().WithCapabilities(caps)
-	t.Data, err = documents(src.Rego.Data)
+	t.Data, err = document.Data(src.Rego.Data)
 	return t, err
 }
 

@@ -23,26 +23,39 @@ func Replay(present, candidate []api.Verdict) api.ReplayedPlan {
 	if out.Difference == api.Same && len(out.Added)+len(out.Removed) > 0 {
 		out.Difference = api.OtherFinding
 	}
-	for _, v := range candidate {
-		if out.Error == "" && v.Outcome == api.Errored {
-			out.Error, out.Hint = v.Error, v.Hint
-		}
-	}
+	out.Errors = slices.Concat(unjudged("present", present), unjudged("candidate", candidate))
 	return out
 }
 
+// difference is what a candidate changes. Between two outcomes of which one is
+// not known there is no comparison, so none of them is the same (docs/testing.md,
+// rule 16).
 func difference(present, candidate api.Outcome) api.Difference {
-	switch {
-	case !known(present) && !known(candidate):
+	switch before, after := judged(present), judged(candidate); {
+	case !before && !after:
 		return api.Unjudged
+	case !before:
+		return api.NewlyJudged
+	case !after:
+		return api.NewlyErrored
 	case present == candidate:
 		return api.Same
 	case candidate == api.Passed:
 		return api.NewlyPassed
-	case candidate == api.Failed:
-		return api.NewlyRefused
 	}
-	return api.NewlyErrored
+	return api.NewlyRefused
+}
+
+func judged(o api.Outcome) bool { return o == api.Passed || o == api.Failed }
+
+func unjudged(side string, verdicts []api.Verdict) (out []api.ReplayedError) {
+	for _, v := range verdicts {
+		if policy.Stand(v) == api.StandsErrored {
+			text := cmp.Or(v.Error, "its verdict has no outcome")
+			out = append(out, api.ReplayedError{Side: side, Policy: v.Path, Error: text, Hint: v.Hint})
+		}
+	}
+	return out
 }
 
 func found(verdicts []api.Verdict) (all []api.Finding) {
@@ -52,10 +65,6 @@ func found(verdicts []api.Verdict) (all []api.Finding) {
 	slices.SortStableFunc(all, compare)
 	return all
 }
-
-// known reports whether a side judged the plan at all. Two that have
-// both given up do not agree: nobody has said anything.
-func known(o api.Outcome) bool { return o == api.Passed || o == api.Failed }
 
 // compare takes two findings for the same when they say as much about the same
 // object. Messages are reworded, and in CUE a rule is called like its file, of
@@ -99,6 +108,19 @@ func shorten(all []api.Finding) (shown []api.Finding, more int) {
 	return all[:n:n], len(all) - n
 }
 
+// outcome is what one plan makes of a replay: passed when nothing would be stopped
+// that is not stopped now, failed when something would, and errored when nobody
+// can tell. A difference that is none is errored.
+func outcome(d api.Difference) api.Outcome {
+	switch d {
+	case api.Same, api.NewlyPassed, api.OtherFinding:
+		return api.Passed
+	case api.NewlyRefused:
+		return api.Failed
+	}
+	return api.Errored
+}
+
 // Sum counts plans and keeps those that are not the same. A replay without a
 // plan has shown nothing.
 func Sum(plans []api.ReplayedPlan) api.Replay {
@@ -106,14 +128,12 @@ func Sum(plans []api.ReplayedPlan) api.Replay {
 	out.Counts.Plans = len(plans)
 	for _, p := range plans {
 		*counter(&out.Counts, p.Difference)++
+		out.Outcome = worse(out.Outcome, outcome(p.Difference))
 		if p.Difference != api.Same {
 			out.Plans = append(out.Plans, p)
 		}
 	}
-	if out.Counts.NewlyRefused+out.Counts.NewlyErrored > 0 {
-		out.Outcome = api.Failed
-	}
-	if out.Counts.Unread+out.Counts.Unjudged > 0 || len(plans) == 0 {
+	if len(plans) == 0 {
 		out.Outcome = api.Errored
 	}
 	return out
@@ -130,10 +150,12 @@ func counter(c *api.ReplayCounts, d api.Difference) *int {
 		return &c.NewlyPassed
 	case api.NewlyErrored:
 		return &c.NewlyErrored
-	case api.OtherFinding:
-		return &c.Findings
+	case api.NewlyJudged:
+		return &c.NewlyJudged
 	case api.Unjudged:
 		return &c.Unjudged
+	case api.OtherFinding:
+		return &c.Findings
 	}
 	return &c.Unread
 }

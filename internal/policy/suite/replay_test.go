@@ -2,6 +2,7 @@ package suite_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -34,10 +35,10 @@ func TestReplay(t *testing.T) {
 		"passes":            {failed, passed, api.NewlyPassed, 0, 1},
 		"errored":           {passed, errored, api.NewlyErrored, 0, 0},
 		"errored, refused":  {failed, errored, api.NewlyErrored, 0, 1},
-		"judged again":      {errored, passed, api.NewlyPassed, 0, 0},
+		"judged again":      {errored, passed, api.NewlyJudged, 0, 0},
+		"refused at last":   {errored, failed, api.NewlyJudged, 1, 0},
 		"never judged":      {errored, errored, api.Unjudged, 0, 0},
-		"neither outcome":   {verdict(""), verdict("fine"), api.Unjudged, 0, 0},
-		"refused at last":   {errored, failed, api.NewlyRefused, 1, 0},
+		"no outcome twice":  {verdict("fine"), verdict("fine"), api.Unjudged, 0, 0},
 		"another address":   {failed, verdict(api.Failed, deny("r", "a.c", "m")), api.OtherFinding, 1, 1},
 		"twice":             {failed, verdict(api.Failed, deny("r", "a.b", "m"), deny("r", "a.b", "m")), api.OtherFinding, 1, 0},
 		"advisory":          {passed, advisory, api.OtherFinding, 1, 0},
@@ -51,6 +52,47 @@ func TestReplay(t *testing.T) {
 			t.Errorf("%s: %s +%d -%d, want %s +%d -%d", name, got.Difference, len(got.Added), len(got.Removed), tt.want, tt.added, tt.removed)
 		}
 	}
+}
+
+// TestReplayOutcome: what a replay comes to, for every pair of what the two sides
+// come to. A row is the present side, a column the candidate.
+func TestReplayOutcome(t *testing.T) {
+	t.Parallel()
+	outcomes := []api.Outcome{api.Passed, api.Failed, api.Errored, "fine"}
+	for i, row := range [][]api.Outcome{
+		{api.Passed, api.Failed, api.Errored, api.Errored},
+		{api.Passed, api.Passed, api.Errored, api.Errored},
+		{api.Errored, api.Errored, api.Errored, api.Errored},
+		{api.Errored, api.Errored, api.Errored, api.Errored},
+	} {
+		for j, want := range row {
+			plan := suite.Replay([]api.Verdict{of(outcomes[i])}, []api.Verdict{of(outcomes[j])})
+			if got := suite.Sum([]api.ReplayedPlan{plan}).Outcome; got != want {
+				t.Errorf("%s beside %s is %s, want %s", outcomes[i], outcomes[j], got, want)
+			}
+			for _, side := range []struct {
+				name    string
+				outcome api.Outcome
+			}{{"present", outcomes[i]}, {"candidate", outcomes[j]}} {
+				unknown := side.outcome != api.Passed && side.outcome != api.Failed
+				said := slices.ContainsFunc(plan.Errors, func(e api.ReplayedError) bool {
+					return e.Side == side.name && e.Policy == "p" && e.Error != ""
+				})
+				if said != unknown {
+					t.Errorf("%s beside %s: %+v", outcomes[i], outcomes[j], plan.Errors)
+				}
+			}
+		}
+	}
+}
+
+// of is a verdict with what must be there for its outcome.
+func of(o api.Outcome) api.Verdict {
+	v := api.Verdict{Path: "p", Outcome: o}
+	if o == api.Failed {
+		v.Findings = []api.Finding{{Level: api.Deny, Rule: "r"}}
+	}
+	return v
 }
 
 // TestReplayCuts: what is left out is counted.
@@ -70,7 +112,7 @@ func TestReplayCuts(t *testing.T) {
 // known, never comes to a pass.
 func TestSum(t *testing.T) {
 	t.Parallel()
-	all := []api.Difference{api.Same, api.NewlyRefused, api.NewlyPassed, api.NewlyErrored, api.OtherFinding, api.Unjudged, api.Unread, "", "fine"}
+	all := []api.Difference{api.Same, api.NewlyRefused, api.NewlyPassed, api.NewlyErrored, api.NewlyJudged, api.Unjudged, api.OtherFinding, api.Unread, "", "fine"}
 	rapid.Check(t, func(t *rapid.T) {
 		var plans []api.ReplayedPlan
 		want := api.Passed
@@ -78,7 +120,7 @@ func TestSum(t *testing.T) {
 			plans = append(plans, api.ReplayedPlan{Difference: d})
 			switch d {
 			case api.Same, api.NewlyPassed, api.OtherFinding:
-			case api.NewlyRefused, api.NewlyErrored:
+			case api.NewlyRefused:
 				if want == api.Passed {
 					want = api.Failed
 				}
@@ -91,7 +133,7 @@ func TestSum(t *testing.T) {
 		}
 		got := suite.Sum(plans)
 		c := got.Counts
-		sum := c.Same + c.NewlyRefused + c.NewlyPassed + c.NewlyErrored + c.Findings + c.Unjudged + c.Unread
+		sum := c.Same + c.NewlyRefused + c.NewlyPassed + c.NewlyErrored + c.NewlyJudged + c.Unjudged + c.Findings + c.Unread
 		if got.Outcome != want || sum != len(plans) || c.Plans != len(plans) || len(got.Plans) != len(plans)-c.Same {
 			t.Fatalf("%+v, want %s", got, want)
 		}

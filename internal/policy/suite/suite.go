@@ -61,6 +61,23 @@ func Outcome(t api.TestedPolicy) api.Outcome {
 	return out
 }
 
+// Unready is why no mutant of a policy is worth a try: while something is not as
+// wanted, everything tells a mutant from the policy (docs/testing.md, rule 9).
+// It is empty when there is no reason.
+func Unready(t api.TestedPolicy) string {
+	switch {
+	case t.Error != "":
+		return "the policy could not be tested"
+	case slices.ContainsFunc(t.Plans, func(p api.TestedPlan) bool { return p.Outcome != api.Passed }):
+		return "not every plan is as wanted"
+	case slices.ContainsFunc(t.Tests, func(r api.RegoTest) bool { return r.Outcome != api.Passed }):
+		return "not every test in Rego passes"
+	case len(t.Untested) > 0:
+		return "the policy is untested"
+	}
+	return ""
+}
+
 // Overall is the worst of several outcomes; of none, errored.
 func Overall(policies []api.TestedPolicy) api.Outcome {
 	if len(policies) == 0 {

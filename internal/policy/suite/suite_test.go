@@ -23,6 +23,29 @@ func parse(t *testing.T, text string) suite.Want {
 	return w
 }
 
+// TestUnready: there is a reason not to try mutants exactly where the policy does
+// not pass.
+func TestUnready(t *testing.T) {
+	t.Parallel()
+	plan := func(o api.Outcome) []api.TestedPlan { return []api.TestedPlan{{Outcome: api.Passed}, {Outcome: o}} }
+	for name, tt := range map[string]struct {
+		policy api.TestedPolicy
+		want   string
+	}{
+		"ready":    {api.TestedPolicy{Plans: plan(api.Passed)}, ""},
+		"an error": {api.TestedPolicy{Error: "x", Plans: plan(api.Failed)}, "the policy could not be tested"},
+		"a plan":   {api.TestedPolicy{Plans: plan(api.Failed), Untested: []string{"x"}}, "not every plan is as wanted"},
+		"no plan":  {api.TestedPolicy{Plans: plan(api.Errored)}, "not every plan is as wanted"},
+		"skipped":  {api.TestedPolicy{Plans: plan(api.Passed), Tests: []api.RegoTest{{Outcome: api.Skipped}}}, "not every test in Rego passes"},
+		"untested": {api.TestedPolicy{Plans: plan(api.Passed), Untested: []string{"x"}}, "the policy is untested"},
+	} {
+		got := suite.Unready(tt.policy)
+		if got != tt.want || (got == "") != (suite.Outcome(tt.policy) == api.Passed) {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+}
+
 func TestCompare(t *testing.T) {
 	t.Parallel()
 	deny := api.Finding{Level: api.Deny, Rule: "r", Address: "a.b"}

@@ -28,6 +28,10 @@ func Text(w io.Writer, b api.Bundle) error {
 	line("revision", otherThan(b.Policy, b.Revision))
 	line("built-ins", b.Capabilities)
 	line("roots", strings.Join(b.Roots, ", "))
+	if c := b.Contract; c != nil {
+		line("contract", c.Name+", "+c.EntryPoint)
+		line("input", c.InputVersion)
+	}
 	if o := b.Options; o != nil {
 		line("namespaces", namespaces(*o))
 		line("input shape", o.InputShape)

@@ -92,7 +92,7 @@ func cases(t api.TestedPolicy) (out []testcase) {
 	}
 	if t.Mutation != nil {
 		for _, s := range t.Mutation.Survivors {
-			add(s.Position+": "+s.Change, api.Failed, "nothing tells the difference")
+			add(s.Position+": "+s.Change, api.Failed, strings.TrimSuffix("nothing tells the difference; add "+s.Tell, "; add "))
 		}
 	}
 	if t.Error != "" || len(out) == 0 {

@@ -18,7 +18,7 @@ func Replay(w io.Writer, r api.Replay, o page.Options) error {
 	}
 	c := r.Counts
 	parts := []string{counted(c.NewlyRefused, "newly refused"), counted(c.NewlyErrored, "newly errored"), counted(c.NewlyPassed, "newly passing"),
-		counted(c.Findings, "with other findings"), counted(c.Unjudged, "unjudged"), counted(c.Unread, "unread"), counted(c.Same, "the same")}
+		counted(c.NewlyJudged, "newly judged"), counted(c.Unjudged, "not judged by either side"), counted(c.Findings, "with other findings"), counted(c.Unread, "unread"), counted(c.Same, "the same")}
 	color := page.Red
 	if r.Outcome == api.Passed {
 		color = page.Green
@@ -46,21 +46,30 @@ func (p writer) replayed(r api.ReplayedPlan) {
 		word = "NEWLY REFUSED"
 	case api.NewlyErrored:
 		word = "NEWLY ERRORED"
+	case api.NewlyJudged:
+		word = "NEWLY JUDGED"
+	case api.Unjudged:
+		word = "NOT JUDGED"
 	case api.NewlyPassed:
 		word, color = "newly passes", page.Green
-	case api.Unjudged:
-		word = "UNJUDGED"
 	case api.OtherFinding:
 		word, color = "other findings", page.Yellow
 	}
 	p.Line(0, fmt.Sprintf("%s%s %s", p.Paint(color, word), strings.Repeat(" ", 14-len(word)), page.Visible(r.Path)))
 	p.findings("+", r.Added, r.MoreAdded)
 	p.findings("-", r.Removed, r.MoreGone)
-	if r.Error != "" {
-		p.Prose(6, 8, page.Plain, r.Error)
+	p.why(r.Error, r.Hint)
+	for _, e := range r.Errors {
+		p.why(e.Side+" "+e.Policy+": "+e.Error, e.Hint)
 	}
-	if r.Hint != "" {
-		p.Prose(6, 8, page.Plain, "hint: "+r.Hint)
+}
+
+func (p writer) why(text, hint string) {
+	if text != "" {
+		p.Prose(6, 8, page.Plain, text)
+	}
+	if hint != "" {
+		p.Prose(6, 8, page.Plain, "hint: "+hint)
 	}
 }
 

@@ -43,7 +43,8 @@ func (p writer) mark(o api.Outcome) string {
 func (p writer) policy(t api.TestedPolicy) {
 	name := page.Visible(t.Path)
 	if t.Error != "" {
-		p.because("Policy "+name+" could not be tested", t.Error, t.Hint)
+		p.wrote(t.Plans)
+		p.because("Policy "+name+" could not be tested", strings.TrimPrefix(t.Error, "could not judge: "), t.Hint)
 		return
 	}
 	for _, plan := range t.Plans {
@@ -61,11 +62,31 @@ func (p writer) policy(t api.TestedPolicy) {
 	if t.Mutation != nil {
 		p.mutation(*t.Mutation)
 	}
+	if t.Unmutated != "" {
+		p.Line(0, p.Paint(page.Yellow, "mutants: not tried, because "+page.Visible(t.Unmutated)))
+	}
 	color := page.Red
 	if t.Outcome == api.Passed {
 		color = page.Green
 	}
 	p.Line(0, p.Paint(color, fmt.Sprintf("Policy %s: %s", name, summary(t))))
+	p.wrote(t.Plans)
+}
+
+// wrote names the files that were changed, which somebody has to read.
+func (p writer) wrote(plans []api.TestedPlan) {
+	var paths []string
+	for _, plan := range plans {
+		if plan.Wrote != "" {
+			paths = append(paths, plan.Wrote)
+		}
+	}
+	for _, path := range paths {
+		p.Line(0, "wrote "+page.Visible(path))
+	}
+	if len(paths) > 0 {
+		p.Line(0, "This is what the policy finds, which may be wrong: read the diff.")
+	}
 }
 
 func (p writer) plan(t api.TestedPlan) {
@@ -76,19 +97,12 @@ func (p writer) plan(t api.TestedPlan) {
 	for _, line := range t.Unexpected {
 		p.Line(6, "not wanted: "+page.Visible(line))
 	}
-	if t.Error != "" {
-		p.Prose(6, 8, page.Plain, t.Error)
-	}
-	if t.Hint != "" {
-		p.Prose(6, 8, page.Plain, "hint: "+t.Hint)
-	}
+	p.why(t.Error, t.Hint)
 }
 
 func (p writer) test(t api.RegoTest) {
 	p.Line(0, p.mark(t.Outcome)+page.Visible(t.Name+" ("+t.Position+")"))
-	if t.Error != "" {
-		p.Prose(6, 8, page.Plain, t.Error)
-	}
+	p.why(t.Error, "")
 }
 
 func (p writer) because(what, text, hint string) {
@@ -121,6 +135,9 @@ func (p writer) mutation(m api.Mutation) {
 			rule = s.Rule + ": "
 		}
 		p.Line(0, p.mark(api.Failed)+page.Visible(s.Position+": "+rule+s.Change)+": nothing tells the difference")
+		if s.Tell != "" {
+			p.Line(6, "add "+page.Visible(s.Tell))
+		}
 	}
 	p.Line(0, fmt.Sprintf("mutants: %d, survived: %d", m.Mutants, len(m.Survivors)))
 	if m.Left > 0 {
@@ -136,7 +153,7 @@ func summary(t api.TestedPolicy) string {
 			passed++
 		}
 	}
-	out := fmt.Sprintf("%s: %d of %s as wanted", t.Outcome, passed, plural(len(t.Plans), "plan"))
+	out := fmt.Sprintf("%s: %s%d of %s as wanted", t.Outcome, lacks(t), passed, plural(len(t.Plans), "plan"))
 	if t.Engine != api.Rego {
 		return out
 	}
@@ -147,6 +164,17 @@ func summary(t api.TestedPolicy) string {
 		}
 	}
 	return out + fmt.Sprintf(", %d of %s in Rego passed", passed, plural(len(t.Tests), "test"))
+}
+
+// lacks is what failed although everything may be as wanted.
+func lacks(t api.TestedPolicy) string {
+	switch m := t.Mutation; {
+	case len(t.Untested) > 0:
+		return "untested, "
+	case m != nil && len(m.Survivors) > 0:
+		return fmt.Sprintf("%d of %s survived, ", len(m.Survivors), plural(m.Mutants, "mutant"))
+	}
+	return ""
 }
 
 func plural(n int, noun string) string {

@@ -27,7 +27,7 @@ func theTest() api.PolicyTest {
 		{
 			Path: "policy/a.rego", Engine: api.Rego, Outcome: api.Failed,
 			Plans: []api.TestedPlan{
-				{Name: "create", Outcome: api.Passed, Judged: api.Passed, Missing: []string{}, Unexpected: []string{}},
+				{Name: "create", Outcome: api.Passed, Judged: api.Passed, Missing: []string{}, Unexpected: []string{}, Wrote: "a_test/" + evil},
 				{Name: evil, Outcome: api.Failed, Judged: api.Failed, Missing: []string{"deny " + evil}, Unexpected: []string{"warn r a.b"}},
 				{Name: "state", Outcome: api.Errored, Missing: []string{}, Unexpected: []string{}, Error: "this is a state", Hint: "make a plan"},
 			},
@@ -37,11 +37,16 @@ func theTest() api.PolicyTest {
 				{Name: "data.main.test_c", Position: "a_test.rego:12", Outcome: api.Failed, Error: "two"},
 			},
 			Untested: []string{"no plan that the policy refuses"},
-			Mutation: &api.Mutation{Mutants: 4, Left: 2, Survivors: []api.Mutant{{Position: "policy/a.rego:5", Rule: "deny", Change: "dropped " + evil}}},
+			Mutation: &api.Mutation{Mutants: 4, Left: 2, Survivors: []api.Mutant{{Position: "policy/a.rego:5", Rule: "deny", Change: "dropped " + evil, Tell: "a plan " + evil}}},
 			Coverage: &api.Coverage{
 				Rules: []api.RuleCount{{Rule: "deny", Matched: 1}}, Idle: []string{"warn"},
 				Files: []api.FileLines{{File: "a.rego", Covered: []int{1, 2}, Missed: []int{3, 4, 5, 9, 11, 12}}},
 			},
+		},
+		{
+			Path: "c.cue", Engine: api.CUE, Outcome: api.Failed, Untested: []string{"no plan that the policy refuses"}, Unmutated: "the policy is untested",
+			Plans: []api.TestedPlan{{Name: "create", Outcome: api.Passed, Judged: api.Passed, Missing: []string{}, Unexpected: []string{}}},
+			Tests: []api.RegoTest{},
 		},
 		{Path: "b.cue", Engine: api.CUE, Outcome: api.Errored, Error: "it does not compile\nhere", Hint: "mend it"},
 	}}
@@ -50,13 +55,14 @@ func theTest() api.PolicyTest {
 func theReplay() api.Replay {
 	f := api.Finding{Level: api.Deny, Rule: "r", Address: evil, Message: "keep it"}
 	return api.Replay{
-		Outcome: api.Errored, Counts: api.ReplayCounts{Plans: 10, Same: 4, NewlyRefused: 1, NewlyPassed: 1, NewlyErrored: 1, Findings: 1, Unjudged: 1, Unread: 1},
+		Outcome: api.Errored, Counts: api.ReplayCounts{Plans: 11, Same: 4, NewlyRefused: 1, NewlyPassed: 1, NewlyErrored: 1, NewlyJudged: 1, Unjudged: 1, Findings: 1, Unread: 1},
 		Plans: []api.ReplayedPlan{
 			{Path: "a.json", Difference: api.NewlyRefused, Added: []api.Finding{f}, MoreAdded: 3},
 			{Path: evil, Difference: api.NewlyPassed, Removed: []api.Finding{{Level: api.Warn, Rule: "w", Excepted: true}}},
-			{Path: "c.json", Difference: api.NewlyErrored, Error: "could not judge", Hint: "test the value"},
-			{Path: "u.json", Difference: api.Unjudged, Error: "could not judge"},
+			{Path: "c.json", Difference: api.NewlyErrored, Errors: []api.ReplayedError{{Side: "candidate", Policy: "b.rego", Error: "could not judge", Hint: "test the value"}}},
 			{Path: "d.json", Difference: api.OtherFinding, MoreGone: 1},
+			{Path: "f.json", Difference: api.NewlyJudged, Errors: []api.ReplayedError{{Side: "present", Policy: evil, Error: "it timed out"}}},
+			{Path: "g.json", Difference: api.Unjudged, Errors: []api.ReplayedError{{Side: "present", Policy: "a.rego", Error: "x"}, {Side: "candidate", Policy: "b.rego", Error: "y"}}},
 			{Path: "e.json", Difference: api.Unread, Error: "this is a state"},
 		},
 	}
@@ -119,7 +125,7 @@ func TestSame(t *testing.T) {
 		Failures int `xml:"failures,attr"`
 		Errors   int `xml:"errors,attr"`
 	}
-	if err := xml.Unmarshal(b.Bytes(), &doc); err != nil || doc.Tests != 9 || doc.Failures != 5 || doc.Errors != 2 {
+	if err := xml.Unmarshal(b.Bytes(), &doc); err != nil || doc.Tests != 11 || doc.Failures != 6 || doc.Errors != 2 {
 		t.Errorf("%+v %v", doc, err)
 	}
 }

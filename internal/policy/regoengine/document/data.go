@@ -1,4 +1,4 @@
-package regoengine
+package document
 
 import (
 	"path"
@@ -7,20 +7,22 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/util"
 
+	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/policy"
+	"github.com/assize-iac/assize/internal/problem"
 )
 
-// documents merges data files as conftest does: what stands in a directory
+// Data merges data files as conftest does: what stands in a directory
 // lies below data under that directory's name, the file's own name does not
 // matter, and two files may share a key only where both hold an object. A key
 // with two values is an error in conftest too: which one wins would depend on
 // the order of the files.
-func documents(files []policy.File) (map[string]any, error) {
+func Data(files []policy.File) (map[string]any, error) {
 	root := map[string]any{}
 	for _, f := range files {
 		doc, err := readData(f)
 		if err != nil {
-			return nil, unjudged("data file %s: %v", f.Name, err)
+			return nil, problem.New(api.Invalid, "could not judge: data file %s: %v", f.Name, err)
 		}
 		if dir := path.Dir(f.Name); dir != "." {
 			for _, name := range slices.Backward(strings.Split(dir, "/")) {
@@ -29,11 +31,11 @@ func documents(files []policy.File) (map[string]any, error) {
 		}
 		top, ok := doc.(map[string]any)
 		if !ok {
-			return nil, unjudged("data file %s holds no object", f.Name).
+			return nil, problem.New(api.Invalid, "could not judge: data file %s holds no object", f.Name).
 				WithHint("put its value under a key, or the file in a directory of that name")
 		}
 		if key := merge(root, top); key != "" {
-			return nil, unjudged("data file %s sets data.%s, which another file sets too", f.Name, key)
+			return nil, problem.New(api.Invalid, "could not judge: data file %s sets data.%s, which another file sets too", f.Name, key)
 		}
 	}
 	return root, nil
