@@ -116,3 +116,25 @@ type RemovedStack struct {
 	Key       string `json:"key"`
 	RenamedTo string `json:"renamed_to,omitempty"` // the directory of the stack that it has become
 }
+
+// A Config is what `assize config --format json` prints: what is in force for
+// one stack, and where each value came from (docs/configuration.md, rule 21).
+type Config struct {
+	Stack    string    `json:"stack"` // its key: path, or path:instance
+	Path     string    `json:"path"`  // of its directory, slash-separated, relative to the root
+	Instance string    `json:"instance,omitempty"`
+	Settings []Setting `json:"settings"` // in a fixed order
+	Warnings []string  `json:"warnings"`
+}
+
+// A Setting is one value. A list has one for each of its entries, with the same
+// key and in its order, and none when it is empty; a variable has one for each
+// mode that it is set in, or one without a mode when all three are the same.
+type Setting struct {
+	Key         string      `json:"key"`                   // as in the files: tool, apply.mode, env.NAME
+	Mode        string      `json:"mode,omitempty"`        // variables only: plan, apply or drift
+	Value       any         `json:"value"`                 // a string, a boolean or a whole number
+	Enforcement Enforcement `json:"enforcement,omitempty"` // policies only
+	Sensitive   bool        `json:"sensitive,omitempty"`   // (sensitive) stands for a secret in the value
+	From        string      `json:"from"`                  // file:line, the name of a variable, "the instance's name", or default
+}

@@ -53,13 +53,13 @@ func (g *Globals) bench(dir string, flags policyFlags) (bench, error) {
 // and none binds the stack. A stack that assize.yaml was meant to bind and does
 // not is the worst way to have none, so its globs are looked at, too.
 func (g *Globals) unnamed(cfg *repo.Config, stack string) string {
-	if len(cfg.Policies) == 0 {
+	if len(cfg.Settings.Policies) == 0 {
 		return "no policy was named"
 	}
 	for _, m := range cfg.Misfits() {
 		report.Problem(g.Err, "warning", fmt.Sprintf("%s: policy %s: stacks: %q matches no directory, so it binds nothing", repo.ConfigName, m.Policy, m.Glob))
 	}
-	return fmt.Sprintf("%s lists %s, and none binds the stack %s", repo.ConfigName, count(len(cfg.Policies), "policy", "policies"), stack)
+	return fmt.Sprintf("%s lists %s, and none binds the stack %s", repo.ConfigName, count(len(cfg.Settings.Policies), "policy", "policies"), stack)
 }
 
 // readExceptions returns the files that the flags name. When they name none,
@@ -71,10 +71,10 @@ func (f *policyFlags) readExceptions(dir string, cfg *repo.Config) []except.File
 	for _, path := range f.exceptions {
 		out = append(out, readExceptions(dir, path))
 	}
-	if len(out) > 0 || cfg == nil || cfg.Exceptions == nil {
+	if len(out) > 0 || cfg == nil || cfg.Settings.Exceptions.Value == "" {
 		return out
 	}
-	return []except.File{readExceptions(cfg.Root, *cfg.Exceptions)}
+	return []except.File{readExceptions(cfg.Root, cfg.Settings.Exceptions.Value)}
 }
 
 // usableExceptions is readExceptions for those who cannot go on without them.

@@ -37,6 +37,7 @@ func Run(ctx context.Context, g *Globals, args []string) int {
 	root.SetIn(g.In)
 	root.SetOut(g.Out)
 	root.SetErr(g.Err)
+	g.warnUnknown(os.Environ())
 	err := root.ExecuteContext(ctx)
 	g.printError(err)
 	return exitCode(err)
@@ -80,7 +81,7 @@ func newRootCmd(g *Globals) *cobra.Command {
 		return problem.New(api.Invalid, "%w", err).WithHint("see `%s --help`", cmd.CommandPath())
 	})
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newPlanCmd(g), newApplyCmd(g), newOverrideCmd(g), newShowCmd(g), newPolicyCmd(g), newVersionCmd(g))
+	root.AddCommand(newPlanCmd(g), newApplyCmd(g), newOverrideCmd(g), newStacksCmd(g), newGraphCmd(g), newAffectedCmd(g), newConfigCmd(g), newShowCmd(g), newPolicyCmd(g), newVersionCmd(g))
 	return root
 }
 

@@ -21,10 +21,10 @@ type Misfit struct {
 // looked into might hold one, so nothing is said of a glob that leads there.
 func (c Config) Misfits() []Misfit {
 	var out []Misfit
-	for _, p := range c.Policies {
+	for _, p := range c.Settings.Policies {
 		for _, glob := range p.Stacks {
-			if !matchesDirectory(c.Root, *glob) {
-				out = append(out, Misfit{p.Path, *glob})
+			if !matchesDirectory(c.Root, glob) {
+				out = append(out, Misfit{p.Path, glob})
 			}
 		}
 	}

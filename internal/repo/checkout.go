@@ -16,13 +16,22 @@ func Place(dir string) string {
 	if err != nil {
 		return "."
 	}
+	root := checkout(abs)
+	if root == "" {
+		return "."
+	}
+	rel, _ := filepath.Rel(root, abs) // both are absolute
+	return filepath.ToSlash(rel)
+}
+
+// checkout is the root of the checkout that an absolute directory is in, or "".
+func checkout(abs string) string {
 	for root := abs; ; root = filepath.Dir(root) {
 		if _, err := os.Lstat(filepath.Join(root, ".git")); err == nil {
-			rel, _ := filepath.Rel(root, abs) // both are absolute
-			return filepath.ToSlash(rel)
+			return root
 		}
 		if root == filepath.Dir(root) {
-			return "."
+			return ""
 		}
 	}
 }

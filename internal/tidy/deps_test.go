@@ -27,6 +27,7 @@ var imports = []struct {
 }{
 	{"api", ""},
 	{"internal/problem", "api"},
+	{"internal/strict", "api problem"},
 
 	// Nouns: no I/O, no clock, no randomness.
 	{"internal/plan/planjson", "api problem"},
@@ -36,12 +37,12 @@ var imports = []struct {
 	{"internal/policy/input", "api problem plan plan/planjson"},
 	{"internal/policy", "api problem plan policy/input"},
 	{"internal/policy/decision", "api problem"},
-	{"internal/policy/strict", "api problem"},
-	{"internal/policy/except", "api problem plan policy policy/strict"},
+	{"internal/policy/except", "api problem plan policy strict"},
 	{"internal/policy/suite", "api policy problem"},
 	{"internal/gate", "api problem policy"},
 	{"internal/stack", "api problem"},
-	{"internal/settings", ""},
+	{"internal/settings/template", "stack strict"},
+	{"internal/settings", "api problem settings/template stack strict"},
 
 	// How a result looks: report joins the formats, show is the summary of one
 	// plan, graph draws stacks, page is how text of unknown origin is made safe to
@@ -49,13 +50,14 @@ var imports = []struct {
 	{"internal/report/page", "api"},
 	{"internal/report/show", "plan report/page"},
 	{"internal/report/trial", "api report/page"},
+	{"internal/report/inforce", "api report/page settings stack"},
 	{"internal/report/parcel", "api policy report/page"},
 	{"internal/report/graph", "api report/page"},
 	{"internal/report", "api plan policy report/page report/show"},
 
 	// Policy engines: pure evaluators of one language each, and the process
 	// that confines them. The child decodes the plan again, so it needs plan.
-	{"internal/policy/rules", "api plan plan/planjson policy policy/strict"},
+	{"internal/policy/rules", "api plan plan/planjson policy strict"},
 	{"internal/policy/regoengine/builtins", "api problem"},
 	{"internal/policy/regoengine/opabundle", "api problem policy"},
 	{"internal/policy/regoengine/reach", ""},
@@ -75,13 +77,18 @@ var imports = []struct {
 	// What one file that holds a whole policy looks like, bytes in and out.
 	{"internal/policy/bundle", "api problem policy"},
 
-	// The machine around us: files, processes. repo reads policies, so it
-	// needs the form in which they are handed to an engine, and what a bundle is.
-	{"internal/repo", "api problem policy policy/bundle"},
+	// The machine around us: files, processes. What a checkout holds is found
+	// without running any of it: scan reads configuration of the tools, git asks
+	// git. repo reads policies, so it
+	// needs the form in which they are handed to an engine, and what a bundle is;
+	// it tells scan what assize.yaml says.
+	{"internal/repo/scan", "api problem settings stack"},
+	{"internal/repo/git", "api problem"},
+	{"internal/repo", "api problem policy policy/bundle repo/scan settings"},
 	{"internal/tofu", "api problem"},
 	{"internal/runner", "api problem plan tofu"},
 
-	{"internal/cli", "api problem gate plan policy policy/bundle policy/except policy/input policy/mutate policy/rules policy/suite policy/translate report report/page report/parcel report/trial repo runner tofu"},
+	{"internal/cli", "api problem gate plan policy policy/bundle policy/except policy/input policy/mutate policy/rules policy/suite policy/translate report report/graph report/inforce report/page report/parcel report/trial repo repo/git repo/scan runner settings stack strict tofu"},
 
 	{"cmd/assize", "*"},
 
@@ -95,6 +102,8 @@ var imports = []struct {
 var impurePackages = []string{
 	"internal/policy/confine",
 	"internal/repo",
+	"internal/repo/scan",
+	"internal/repo/git",
 	"internal/tofu",
 	"internal/tofu/tofutest",
 	"internal/runner",
@@ -139,13 +148,16 @@ var homes = map[string]string{
 	"github.com/open-policy-agent/opa/": "internal/policy/regoengine internal/policy/regoengine/builtins internal/policy/regoengine/document internal/policy/regoengine/opabundle internal/policy/regoengine/reach internal/policy/regotest internal/policy/mutate",
 	"cuelang.org/go/":                   "internal/policy/cueengine internal/policy/cuefile internal/policy/mutate",
 	"github.com/go-json-experiment/":    "internal/plan/planjson internal/policy/input internal/policy/regoengine/document",
-	"go.yaml.in/yaml/":                  "internal/repo internal/policy/strict internal/policy/regoengine",
-	"github.com/bmatcuk/doublestar/":    "internal/repo",
+	"go.yaml.in/yaml/":                  "internal/strict internal/policy/regoengine",
+	"github.com/bmatcuk/doublestar/":    "internal/repo internal/repo/scan internal/settings",
+	"github.com/hashicorp/hcl/":         "internal/repo/scan",
+	"github.com/zclconf/go-cty/":        "internal/repo/scan",
+	"github.com/robfig/cron/":           "internal/settings",
 	"github.com/gowebpki/jcs":           "internal/gate",
 	"github.com/spf13/cobra":            "internal/cli cmd/assize",
 	"golang.org/x/sys/":                 "internal/policy/confine internal/tofu",
 	"golang.org/x/term":                 "internal/cli",
-	"os/exec":                           "internal/repo internal/tofu internal/runner internal/policy/confine internal/bench",
+	"os/exec":                           "internal/repo/git internal/tofu internal/runner internal/policy/confine internal/bench",
 	"log":                               "",
 }
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/plan"
-	"github.com/assize-iac/assize/internal/policy/strict"
+	"github.com/assize-iac/assize/internal/strict"
 )
 
 // fields are those of an exception, in the order of the documentation.

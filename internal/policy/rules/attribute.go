@@ -9,7 +9,7 @@ import (
 
 	"github.com/assize-iac/assize/internal/plan"
 	"github.com/assize-iac/assize/internal/plan/planjson"
-	"github.com/assize-iac/assize/internal/policy/strict"
+	"github.com/assize-iac/assize/internal/strict"
 )
 
 // A violation is what is wrong with a change.

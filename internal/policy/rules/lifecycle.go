@@ -8,7 +8,7 @@ import (
 
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/plan"
-	"github.com/assize-iac/assize/internal/policy/strict"
+	"github.com/assize-iac/assize/internal/strict"
 )
 
 // lifecycle judges what happens to one object (seed 002, step 5;

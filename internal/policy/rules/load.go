@@ -6,7 +6,7 @@ import (
 	"path"
 
 	"github.com/assize-iac/assize/internal/policy"
-	"github.com/assize-iac/assize/internal/policy/strict"
+	"github.com/assize-iac/assize/internal/strict"
 )
 
 // Load reads every rule of a policy, in the order of its files. What is wrong

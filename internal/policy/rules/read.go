@@ -8,7 +8,7 @@ import (
 
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/plan"
-	"github.com/assize-iac/assize/internal/policy/strict"
+	"github.com/assize-iac/assize/internal/strict"
 )
 
 // A ruleReader turns one node into a Rule. The rule it returns after a

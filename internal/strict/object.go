@@ -12,14 +12,18 @@ import (
 type ObjectReader struct {
 	*Complaints
 	File   string
-	Called string          // how complaints name the object: rule "x"
+	Called string          // how complaints name the object: rule "x"; "" for a whole file
 	Start  Node            // the object, for what is missing in it
 	Got    map[string]Node // its fields, filled in by Fields
 }
 
 // Fault complains about a value of the object.
 func (r *ObjectReader) Fault(n Node, format string, args ...any) {
-	r.Add(r.File, n.Line, n.Column, "%s: %s", r.Called, fmt.Sprintf(format, args...))
+	text := fmt.Sprintf(format, args...)
+	if r.Called != "" {
+		text = r.Called + ": " + text
+	}
+	r.Add(r.File, n.Line, n.Column, "%s", text)
 }
 
 // IsObject complains when Start is something else.

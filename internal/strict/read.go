@@ -1,5 +1,5 @@
 // Package strict reads the small files that people write for Assize, rules,
-// exceptions and overrides, as JSON or YAML. It is what makes their loaders
+// exceptions and settings, as JSON or YAML. It is what makes their loaders
 // strict: every value has its place, nothing is read in two ways, a field that
 // is unknown or stands there twice is seen, and everything that is wrong is
 // said at once. It must not know what any field means.
@@ -63,10 +63,25 @@ func (c *Complaints) Err(hint string) error {
 // which it has complained about then.
 func (c *Complaints) Read(name string, src []byte) (root Node, ok bool) {
 	root, err := read(name, src)
+	return root, c.readable(name, err)
+}
+
+// readable complains about what [read] says.
+func (c *Complaints) readable(name string, err error) bool {
 	if e, bad := err.(*misread); bad {
 		c.Add(name, e.line, e.column, "%s", e.message)
 	}
-	return root, err == nil
+	return err == nil
+}
+
+// ReadSparse is Read for a file that may say nothing: one that is empty, or holds
+// only comments, is an object without members.
+func (c *Complaints) ReadSparse(name string, src []byte) (root Node, ok bool) {
+	root, err := read(name, src)
+	if e, bad := err.(*misread); bad && e.empty || err == nil && root.Kind == Null {
+		return Node{Kind: Object, Line: 1, Column: 1}, true
+	}
+	return root, c.readable(name, err)
 }
 
 // read returns a node, or a *misread.
@@ -77,10 +92,10 @@ func read(name string, src []byte) (Node, error) {
 		reader = readJSON
 	case ".yaml", ".yml":
 	default:
-		return Node{}, &misread{1, 1, "the name does not say the format; it must end in .json, .yaml or .yml"}
+		return Node{}, &misread{line: 1, column: 1, message: "the name does not say the format; it must end in .json, .yaml or .yml"}
 	}
 	if len(src) > fileMax {
-		return Node{}, &misread{1, 1, fmt.Sprintf("the file has %d bytes, at most %d are read; split it into several", len(src), fileMax)}
+		return Node{}, &misread{line: 1, column: 1, message: fmt.Sprintf("the file has %d bytes, at most %d are read; split it into several", len(src), fileMax)}
 	}
 	if err := encoded(src); err != nil {
 		return Node{}, err
@@ -123,7 +138,7 @@ func (c *Complaints) Items(file string, root Node, name string, beside ...string
 func Near(word string, words []string) string {
 	best, distance := "", 3
 	for _, w := range words {
-		if d := levenshtein.ComputeDistance(strings.ToLower(word), w); d < distance && d < len(w) {
+		if d := levenshtein.ComputeDistance(strings.ToLower(word), strings.ToLower(w)); d < distance && d < len(w) {
 			best, distance = w, d
 		}
 	}

@@ -50,6 +50,7 @@ func (k Kind) String() string {
 type misread struct {
 	line, column int
 	message      string
+	empty        bool // there is nothing in the file that could be wrong
 }
 
 func (e *misread) Error() string { return e.message }
@@ -76,7 +77,7 @@ func notJSON(src []byte, err error) error {
 		// Offset counts the bytes read, the offending one included.
 		line, column = advance(1, 1, src[:max(0, min(int(e.Offset)-1, len(src)))])
 	}
-	return &misread{line, column, "not JSON: " + err.Error()}
+	return &misread{line: line, column: column, message: "not JSON: " + err.Error()}
 }
 
 // A jsonReader reads text that is known to be valid JSON, so that none of its
@@ -140,15 +141,15 @@ func advance(line, column int, src []byte) (int, int) {
 // key, the other of a value that then never matches.
 func encoded(src []byte) error {
 	if bytes.HasPrefix(src, []byte("\ufeff")) {
-		return &misread{1, 1, "the file starts with a byte-order mark; save it as UTF-8 without one"}
+		return &misread{line: 1, column: 1, message: "the file starts with a byte-order mark; save it as UTF-8 without one"}
 	}
 	if !utf8.Valid(src) {
 		at := bytes.IndexFunc(src, func(r rune) bool { return r == utf8.RuneError })
 		line, column := advance(1, 1, src[:at])
-		return &misread{line, column, "the file is not UTF-8"}
+		return &misread{line: line, column: column, message: "the file is not UTF-8"}
 	}
 	if strings.TrimSpace(string(src)) == "" {
-		return &misread{1, 1, "the file is empty"}
+		return &misread{line: 1, column: 1, message: "the file is empty", empty: true}
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ func readYAML(src []byte) (Node, error) {
 	var first, second yaml.Node
 	switch err := dec.Decode(&first); {
 	case errors.Is(err, io.EOF):
-		return Node{}, &misread{1, 1, "the file is empty"}
+		return Node{}, &misread{line: 1, column: 1, message: "the file is empty", empty: true}
 	case err != nil:
 		return Node{}, notYAML(err)
 	}
@@ -40,11 +40,11 @@ func notYAML(err error) error {
 	if n, _ := fmt.Sscanf(message, "line %d:", &line); n == 1 {
 		_, message, _ = strings.Cut(message, ": ")
 	}
-	return &misread{line, 1, "not YAML: " + message}
+	return &misread{line: line, column: 1, message: "not YAML: " + message}
 }
 
 func misreadAt(y *yaml.Node, format string, args ...any) *misread {
-	return &misread{y.Line, y.Column, fmt.Sprintf(format, args...)}
+	return &misread{line: y.Line, column: y.Column, message: fmt.Sprintf(format, args...)}
 }
 
 // fromYAML accepts what JSON can say. Anchors, aliases, merge keys and tags

@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"path"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/assize-iac/assize/api"
+	"github.com/assize-iac/assize/internal/problem"
+	"github.com/assize-iac/assize/internal/repo"
+	"github.com/assize-iac/assize/internal/repo/git"
+	"github.com/assize-iac/assize/internal/report/graph"
+	"github.com/assize-iac/assize/internal/report/page"
+	"github.com/assize-iac/assize/internal/stack"
+)
+
+const affectedHelp = `Say which stacks a change affects, why, and in which waves they go. The change is
+everything that differs from the base, committed or not.
+
+  assize affected
+  assize affected --base main
+  assize affected --base v1.2.0 --format json
+
+Without --base it is what the event in GitHub Actions says, and elsewhere where
+the branch left the default branch of origin.
+`
+
+func newAffectedCmd(g *Globals) *cobra.Command {
+	var dir, format, base string
+	var detailed bool
+	cmd := &cobra.Command{
+		Use:   "affected",
+		Short: "Say which stacks a change affects, and why",
+		Long:  affectedHelp + exitHelp,
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			write := graph.Affected
+			switch format {
+			case "text":
+			case "json":
+				write = func(w io.Writer, a api.Affected, _ page.Options) error { return page.JSON(w, a) }
+			default:
+				return problem.New(api.Invalid, "--format %s is not known", format).WithHint("use text or json")
+			}
+			e, err := readEstate(cmd.Context(), dir)
+			if err != nil {
+				return err
+			}
+			a, err := e.affected(cmd.Context(), base)
+			if err != nil {
+				return err
+			}
+			if err := e.finish(g, write(g.Out, a, g.pageOptions())); err != nil {
+				return err
+			}
+			if detailed && len(a.Stacks)+len(a.Removed) > 0 {
+				return &Exit{Code: ExitUnknown}
+			}
+			return nil
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&dir, "chdir", "C", ".", "work in `DIR`; it decides which assize.yaml is read")
+	flags.StringVar(&format, "format", "text", "output format: text or json")
+	flags.StringVar(&base, "base", "", "compare with where the checkout left `REF`")
+	flags.BoolVar(&detailed, "detailed-exitcode", false, "exit with 2 when a stack is affected")
+	return cmd
+}
+
+// affected compares the checkout with a base.
+func (e *estate) affected(ctx context.Context, ref string) (api.Affected, error) {
+	if e.gitErr != nil {
+		return api.Affected{}, problem.New(api.Invalid, "there is nothing to compare with: %w", e.gitErr).
+			WithHint("name the stacks instead; assize stacks lists them")
+	}
+	base, err := e.checkout.Base(ctx, ref, e.event)
+	if err != nil {
+		return api.Affected{}, err
+	}
+	changes, err := e.checkout.Changes(ctx, base)
+	if err != nil {
+		return api.Affected{}, err
+	}
+	c := stack.Changes{Paths: changes.Paths, Ignore: e.cfg.Ignores, Only: !e.cfg.Settings.Propagate.Dependents.Value}
+	for _, r := range changes.Renamed {
+		c.Renamed = append(c.Renamed, stack.Rename(r))
+	}
+	if c.Deleted, err = e.deleted(ctx, base, changes); err != nil {
+		return api.Affected{}, err
+	}
+	a, err := stack.Affected(e.graph, c)
+	if err == nil && slices.Contains(changes.Paths, repo.ConfigName) { // docs/scan.md, rule 32
+		a.Warnings = append(a.Warnings, repo.ConfigName+" has changed, and may mean another thing for any stack: look at all of them once")
+	}
+	return a, err
+}
+
+// deleted are the stacks of the base that are gone. The base is read only where
+// something has changed outside of the stacks that are here.
+func (e *estate) deleted(ctx context.Context, base git.Base, changes git.Changes) ([]stack.Key, error) {
+	if !slices.ContainsFunc(changes.Paths, func(name string) bool { return len(e.graph.In(path.Dir(name))) == 0 }) {
+		return nil, nil
+	}
+	var keys []stack.Key
+	for _, commit := range base.Commits {
+		tree, err := e.checkout.Tree(ctx, commit)
+		if err != nil {
+			return nil, err
+		}
+		gone, err := e.cfg.Gone(tree, e.scanned)
+		if err := errors.Join(err, tree.Close()); err != nil {
+			return nil, err
+		}
+		for _, dir := range gone {
+			keys = append(keys, stack.Key{Path: dir})
+		}
+	}
+	return keys, nil
+}
