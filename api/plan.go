@@ -91,3 +91,46 @@ type Change struct {
 	Before              any      `json:"before,omitempty"`
 	After               any      `json:"after,omitempty"`
 }
+
+// A PlanDifference is how two plans of one stack differ in what they would do,
+// as `assize diff --format json` prints it (docs/report.md, rules 16 to 19). No
+// list of it is ever null, and all are sorted.
+type PlanDifference struct {
+	Equal   bool               `json:"equal"`
+	Changes []ChangeDifference `json:"changes"` // by address, and the current object before the deposed
+	Outputs []OutputDifference `json:"outputs"` // by name
+	Facts   []ValueDifference  `json:"facts"`   // of the plan as a whole: complete, check ADDRESS, module ADDRESS
+}
+
+// A ChangeDifference is a change that only one plan has, or that is another one
+// in the second. What only one plan has is not taken apart.
+type ChangeDifference struct {
+	Addr       string            `json:"addr"`
+	Deposed    string            `json:"deposed,omitempty"`
+	Part       string            `json:"part,omitempty"` // of the plan: deferred for a later one, or drift, which an apply records; else what it does
+	First      string            `json:"first"`          // the action in the first plan; "" where only the second has the change
+	Second     string            `json:"second"`         // and the other way around
+	Facts      []ValueDifference `json:"facts"`          // provider, reason, previous_addr, importing, replace_paths
+	Attributes []ValueDifference `json:"attributes"`     // in the order of before and after, then by path
+}
+
+// An OutputDifference is a root output that only one plan changes, or that
+// becomes something else in the second.
+type OutputDifference struct {
+	Name   string            `json:"name"`
+	First  string            `json:"first"` // as in a [ChangeDifference]
+	Second string            `json:"second"`
+	Values []ValueDifference `json:"values"` // of before and after
+}
+
+// A ValueDifference is one value that is not the same in two plans. In place of
+// a value that is known after apply stands {"$unknown": true}, of a secret
+// {"$sensitive": true}, and of none {"$absent": true}. Two secrets look the same
+// and are not.
+type ValueDifference struct {
+	Path   string `json:"path"`             // of the attribute, "" for all of it; or the name of the fact
+	Side   string `json:"side,omitempty"`   // of attributes and outputs: before or after
+	First  any    `json:"first"`            // a JSON value
+	Second any    `json:"second"`           // a JSON value
+	Marked string `json:"marked,omitempty"` // first or second, where only that plan marks it as sensitive
+}

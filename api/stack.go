@@ -117,6 +117,25 @@ type RemovedStack struct {
 	RenamedTo string `json:"renamed_to,omitempty"` // the directory of the stack that it has become
 }
 
+// A Matrix is the output matrix of `assize affected` in GitHub Actions, in the
+// form that strategy.matrix takes (docs/stacks.md, rule 24).
+type Matrix struct {
+	Include []MatrixEntry `json:"include"` // by wave, then by key; never null
+}
+
+// A MatrixEntry is one affected stack for the job that works on it (seed 004,
+// "Stack instances"). No field is ever left out.
+type MatrixEntry struct {
+	Key         string `json:"key"`
+	Path        string `json:"path"`
+	Instance    string `json:"instance"`  // "" for none
+	Workspace   string `json:"workspace"` // "" for none
+	Environment string `json:"environment"`
+	Tool        string `json:"tool"`
+	ToolVersion string `json:"tool_version"` // "" where none is asked for
+	Wave        int    `json:"wave"`         // from 0
+}
+
 // A Config is what `assize config --format json` prints: what is in force for
 // one stack, and where each value came from (docs/configuration.md, rule 21).
 type Config struct {

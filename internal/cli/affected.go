@@ -27,6 +27,9 @@ everything that differs from the base, committed or not.
 
 Without --base it is what the event in GitHub Actions says, and elsewhere where
 the branch left the default branch of origin.
+
+In GitHub Actions the outputs matrix, waves, affected and count of the step are
+set, all of them JSON, and what is affected is in its summary.
 `
 
 func newAffectedCmd(g *Globals) *cobra.Command {
@@ -54,7 +57,11 @@ func newAffectedCmd(g *Globals) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := e.finish(g, write(g.Out, a, g.pageOptions())); err != nil {
+			err = write(g.Out, a, g.pageOptions())
+			if err == nil {
+				err = e.handOn(g, a)
+			}
+			if err := e.finish(g, err); err != nil {
 				return err
 			}
 			if detailed && len(a.Stacks)+len(a.Removed) > 0 {

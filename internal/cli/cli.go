@@ -81,7 +81,7 @@ func newRootCmd(g *Globals) *cobra.Command {
 		return problem.New(api.Invalid, "%w", err).WithHint("see `%s --help`", cmd.CommandPath())
 	})
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newPlanCmd(g), newApplyCmd(g), newOverrideCmd(g), newStacksCmd(g), newGraphCmd(g), newAffectedCmd(g), newConfigCmd(g), newShowCmd(g), newPolicyCmd(g), newVersionCmd(g))
+	root.AddCommand(newPlanCmd(g), newApplyCmd(g), newOverrideCmd(g), newStacksCmd(g), newGraphCmd(g), newAffectedCmd(g), newConfigCmd(g), newShowCmd(g), newDiffCmd(g), newPolicyCmd(g), newVersionCmd(g))
 	return root
 }
 

@@ -32,7 +32,7 @@ func Decode(raw []byte) (*Plan, error) {
 		Raw: raw, Digest: "sha256:" + hex.EncodeToString(sum[:]),
 		FormatVersion: src.FormatVersion, ToolVersion: src.ToolVersion, Created: src.Timestamp, Complete: src.Complete,
 		Variables: map[string]any{}, Checks: checks(src.Checks),
-		Modules: moduleCalls(&src.Configuration.Root), providers: providers(src.Configuration.Providers), drift: len(src.Drift),
+		Modules: moduleCalls(&src.Configuration.Root), providers: providers(src.Configuration.Providers),
 	}
 	for name, v := range src.Variables {
 		p.Variables[name] = v.Value
@@ -81,13 +81,13 @@ func (p *Plan) harmless(err error) error {
 // to be beyond 1e99999 in either direction.
 func Number(text string) (json.Number, error) { return planjson.Number(text) }
 
-// decodeChanges reads everything that may change. Of what drifted nothing is
-// kept, but it must be well-formed like the rest.
+// decodeChanges reads everything that may change or has. No policy judges what
+// drifted, but it must be well-formed like the rest.
 func (p *Plan) decodeChanges(src *planjson.Plan) (err error) {
 	if p.Changes, err = decodeAll(src.Changes); err != nil {
 		return err
 	}
-	if _, err = decodeAll(src.Drift); err != nil {
+	if p.Drifted, err = decodeAll(src.Drift); err != nil {
 		return err
 	}
 	for i := range src.Deferred {

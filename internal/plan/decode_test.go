@@ -316,6 +316,7 @@ func TestLifecycle(t *testing.T) {
 		}},
 		Deferred: []plan.Change{{Address: `a.later["*"]`, Mode: "managed", Type: "a", Name: "later", Action: plan.Create, Actions: []string{"create"},
 			Reason: "instance_count_unknown", AfterUnknown: true}},
+		Drifted: []plan.Change{{Address: "a.c", Mode: "managed", Type: "a", Name: "c", Action: plan.Update, Actions: []string{"update"}}},
 		Outputs: []plan.Output{{Name: "a", Action: plan.Delete, Before: json.Number("1")}, {Name: "z", Action: plan.Create, After: json.Number("1")}},
 		Checks:  []plan.Check{{Address: "check.health", Status: "fail", Problems: []string{"down", "slow"}}},
 		Modules: []plan.ModuleCall{

@@ -266,7 +266,7 @@ func (p *Plan) hints() []string {
 	add(p.Flags.RefreshOnly, "made with -refresh-only: it changes records, not objects")
 	add(p.Complete != nil && !*p.Complete, "the tool says that the plan is not complete: applying it leaves something to do")
 	add(len(p.Deferred) > 0, "changes that are left for a later plan: %d", len(p.Deferred))
-	add(p.drift > 0, "objects that have changed since the last apply: %d", p.drift)
+	add(len(p.Drifted) > 0, "objects that have changed since the last apply: %d", len(p.Drifted))
 	add(p.FormatVersion == "0.1", "this plan's format marks no sensitive values of resources (Terraform before 0.15)")
 	return hints
 }

@@ -29,6 +29,7 @@ type Plan struct {
 	Variables     map[string]any
 	Changes       []Change // in the plan's order
 	Deferred      []Change // Terraform 1.9 and later: what this plan leaves for another one
+	Drifted       []Change // objects that changed outside of the configuration, which an apply records
 	Outputs       []Output
 	Checks        []Check
 	Modules       []ModuleCall
@@ -36,7 +37,6 @@ type Plan struct {
 	Flags         Flags // the caller fills it in
 
 	providers map[string]string // full name to version constraint, "" where there is none
-	drift     int               // objects that changed outside of the configuration
 	secrets   secret.Set
 	addresses map[string]bool // every one that stands in the plan
 }

@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 )
@@ -29,4 +30,15 @@ func WriteFile(path string, data []byte) error {
 		err = os.Rename(tmp.Name(), path)
 	}
 	return err
+}
+
+// AppendFile adds data to the end of what is at path, as the files want it that
+// GitHub Actions hands to a step: others may have written to them before.
+func AppendFile(path string, data []byte) error {
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Close())
 }

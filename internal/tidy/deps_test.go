@@ -34,6 +34,7 @@ var imports = []struct {
 	{"internal/plan/mark", ""},
 	{"internal/plan/secret", "plan/mark plan/planjson"},
 	{"internal/plan", "api problem plan/mark plan/planjson plan/secret"},
+	{"internal/plan/compare", "api plan plan/mark"},
 	{"internal/policy/input", "api problem plan plan/planjson"},
 	{"internal/policy", "api problem plan policy/input"},
 	{"internal/policy/decision", "api problem"},
@@ -45,10 +46,11 @@ var imports = []struct {
 	{"internal/settings", "api problem settings/template stack strict"},
 
 	// How a result looks: report joins the formats, show is the summary of one
-	// plan, graph draws stacks, page is how text of unknown origin is made safe to
+	// plan, contrast the difference of two, graph draws stacks, page is how text of unknown origin is made safe to
 	// print.
 	{"internal/report/page", "api"},
 	{"internal/report/show", "plan report/page"},
+	{"internal/report/contrast", "api report/page"},
 	{"internal/report/trial", "api report/page"},
 	{"internal/report/inforce", "api report/page settings stack"},
 	{"internal/report/parcel", "api policy report/page"},
@@ -88,7 +90,7 @@ var imports = []struct {
 	{"internal/tofu", "api problem"},
 	{"internal/runner", "api problem plan tofu"},
 
-	{"internal/cli", "api problem gate plan policy policy/bundle policy/except policy/input policy/mutate policy/rules policy/suite policy/translate report report/graph report/inforce report/page report/parcel report/trial repo repo/git repo/scan runner settings stack strict tofu"},
+	{"internal/cli", "api problem gate plan plan/compare policy policy/bundle policy/except policy/input policy/mutate policy/rules policy/suite policy/translate report report/contrast report/graph report/inforce report/page report/parcel report/trial repo repo/git repo/scan runner settings stack strict tofu"},
 
 	{"cmd/assize", "*"},
 

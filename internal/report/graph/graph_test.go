@@ -120,6 +120,9 @@ func TestGolden(t *testing.T) {
 		}
 		golden(t, "affected.list", text.String())
 		golden(t, "affected.json", doc.String())
+		outputs, summary := handedOn(t, p)
+		golden(t, "affected.outputs", outputs)
+		golden(t, "affected.summary.md", summary)
 	})
 }
 
@@ -220,7 +223,12 @@ func assertHarmless(t tb, p graph.Picture) {
 	if err := graph.Affected(&list, *p.Affected, page.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	for name, got := range map[string]string{"text": text, "dot": dot, "mermaid": mermaid, "json": doc, "html": web, "list": list.String()} {
+	outputs, summary := handedOn(t, p)
+	assertOutputs(t, outputs, p)
+	assertSummary(t, summary, p)
+	for name, got := range map[string]string{
+		"text": text, "dot": dot, "mermaid": mermaid, "json": doc, "html": web, "list": list.String(), "outputs": outputs, "summary": summary,
+	} {
 		if m := runnerCommand.FindString(got); m != "" {
 			t.Errorf("%s: %q is a command for a CI runner", name, m)
 		}

@@ -147,7 +147,7 @@ func Affected(w io.Writer, a api.Affected, o page.Options) error {
 	for i, wave := range a.Waves {
 		p.Line(0, p.Paint(page.Bold, "wave "+strconv.Itoa(i)))
 		for _, key := range wave {
-			p.Line(2, page.Visible(key)+"  "+p.Paint(page.Dim, viaText(stacks[key].Via)))
+			p.Line(2, page.Visible(key)+"  "+p.Paint(page.Dim, strings.Join(brought(stacks[key].Via, page.Visible), ", ")))
 		}
 	}
 	if len(a.Stacks) == 0 {
@@ -160,20 +160,21 @@ func Affected(w io.Writer, a api.Affected, o page.Options) error {
 	return err
 }
 
-// viaText names, for each reason, what comes first and how many more there are.
-func viaText(via []api.Via) string {
+// brought names, for each reason, what comes first, as show shows it, and how
+// many more there are.
+func brought(via []api.Via, show func(string) string) []string {
 	var out []string
 	for i := 0; i < len(via); {
 		n := 1
 		for i+n < len(via) && via[i+n].Reason == via[i].Reason {
 			n++
 		}
-		text := string(via[i].Reason) + " " + page.Visible(via[i].From)
+		text := string(via[i].Reason) + " " + show(via[i].From)
 		if n > 1 {
 			text += fmt.Sprintf(" and %d more", n-1)
 		}
 		out = append(out, text)
 		i += n
 	}
-	return strings.Join(out, ", ")
+	return out
 }
