@@ -206,6 +206,9 @@ func (s *scanner) buildInstance(dir string, e settings.Effective, b *building) {
 			b.modules[m.path] = true
 			b.elsewhere = append(b.elsewhere, m.problems...)
 			files = append(files, m.files...)
+			if m != s.read[reading{m.path, s.Tool}] { // the module of the graph calls what the other tool reads
+				st.Calls = append(slices.Clip(st.Calls), m.known...)
+			}
 		}
 		for _, r := range m.floating {
 			states, ok := m.states(r, sc, dir)
@@ -251,9 +254,13 @@ func (s *scanner) reached(d *directory, tool string) []*directory {
 	return all
 }
 
-// module is a local module, with what it says to everybody.
+// module is a local module, with what it says to everybody. What it says only
+// to another tool, the stacks of that tool say themselves.
 func (s *scanner) module(dir string) stack.Module {
 	d := s.as(dir, s.Tool)
+	if d == nil {
+		return stack.Module{Path: dir}
+	}
 	return stack.Module{Path: dir, Calls: d.known, Reads: sortedStates(d.fixed)}
 }
 
