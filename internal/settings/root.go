@@ -131,7 +131,7 @@ func (r *reader) version() {
 func (r *reader) stacks() Stacks {
 	s := r.child("stacks", "discover", "include", "exclude", "ignore", "ignore_lockfile", "instances")
 	stacks := Stacks{Discover: s.globs("discover"), Exclude: s.globs("exclude"), Include: s.paths("include")}
-	stacks.Ignore = s.globs("ignore", "**/*.md", "**/README*")
+	stacks.Ignore = s.globs("ignore", "**/*.md", "**/README", "**/README.{adoc,rst,txt}")
 	if v, ok := s.Got["ignore"]; ok && v.Kind == strict.List && len(v.Items) == 0 {
 		stacks.Ignore = nil // it ignores nothing, where an empty list elsewhere is the default
 	}

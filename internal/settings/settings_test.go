@@ -39,7 +39,7 @@ func TestDefaults(t *testing.T) {
 	want := &settings.Root{
 		Layer: settings.Layer{PlanOutput: settings.Text{Value: "full"}, Env: map[string]settings.Variable{}},
 		Stacks: settings.Stacks{
-			Ignore: []string{"**/*.md", "**/README*"},
+			Ignore: []string{"**/*.md", "**/README", "**/README.{adoc,rst,txt}"},
 		},
 		ModulePaths: []string{"modules/**"},
 		Apply: settings.ApplyPolicy{
@@ -61,7 +61,7 @@ func TestDefaults(t *testing.T) {
 func TestStacks(t *testing.T) {
 	t.Parallel()
 	for yaml, want := range map[string]settings.Stacks{
-		"stacks: {discover: [], exclude: []}": {Ignore: []string{"**/*.md", "**/README*"}},
+		"stacks: {discover: [], exclude: []}": {Ignore: []string{"**/*.md", "**/README", "**/README.{adoc,rst,txt}"}},
 		"stacks: {discover: ['a/**'], include: [./b/, c], exclude: [d], ignore: [], ignore_lockfile: true}": {
 			Discover: []string{"a/**"}, Include: []string{"b", "c"}, Exclude: []string{"d"}, Ignore: []string{"**/.terraform.lock.hcl"},
 		},
