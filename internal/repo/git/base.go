@@ -111,13 +111,19 @@ func (c *Checkout) commit(ctx context.Context, ref string) (commit, name string,
 	for _, name := range []string{ref, "refs/remotes/origin/" + ref} {
 		commit, err := c.line(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
 		if err == nil {
-			return commit, strings.TrimPrefix(name, "refs/remotes/"), nil
+			return commit, branchName(name), nil
 		}
 		if exitCode(err) < 0 {
 			return "", "", err
 		}
 	}
+	ref = branchName(ref)
 	return "", "", c.absent(ctx, ref, ref)
+}
+
+// branchName is how people write a full name of a branch.
+func branchName(ref string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(ref, "refs/remotes/"), "refs/heads/")
 }
 
 // absent says how to get a commit or branch that is not here.
@@ -138,17 +144,18 @@ func (c *Checkout) absent(ctx context.Context, ref, name string) error {
 	return err.WithHint("fetch it: git fetch origin %s:refs/remotes/origin/%s", ref, ref)
 }
 
-// defaultBranch is the one that changes are meant for.
+// defaultBranch is the one that changes are meant for, by its full name: for a
+// short one, git takes a tag first.
 func (c *Checkout) defaultBranch(ctx context.Context, event Event) (string, error) {
 	if ref, err := c.line(ctx, "symbolic-ref", "--quiet", "refs/remotes/origin/HEAD"); err == nil {
-		return strings.TrimPrefix(ref, "refs/remotes/"), nil
+		return ref, nil
 	}
 	if event.DefaultBranch != "" {
-		return "origin/" + event.DefaultBranch, nil
+		return "refs/remotes/origin/" + event.DefaultBranch, nil
 	}
 	for _, ref := range []string{"refs/remotes/origin/main", "refs/remotes/origin/master", "refs/heads/main", "refs/heads/master"} {
 		if _, err := c.git(ctx, "rev-parse", "--verify", "--quiet", ref); err == nil {
-			return strings.TrimPrefix(strings.TrimPrefix(ref, "refs/remotes/"), "refs/heads/"), nil
+			return ref, nil
 		}
 	}
 	return "", problem.New(api.Invalid, "the default branch is not known").

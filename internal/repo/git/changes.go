@@ -17,14 +17,25 @@ type Changes struct {
 	Paths   []string // all of them, both sides of a rename too
 	Deleted []string // those of Paths that are gone
 	Renamed []Rename
+	Absent  []string // files that a sparse checkout leaves out; they may be in Paths or not
 }
 
 // A Rename is a file that is found under another path, changed or not.
 type Rename struct{ From, To string }
 
 // Changes compares the work tree with a base. Where there are several merge
-// bases, what differs from any of them counts (docs/scan.md, rules 27 to 29).
+// bases, what differs from any of them counts; so does what git was told not to
+// look at (docs/scan.md, rules 27, 28 and 33).
 func (c *Checkout) Changes(ctx context.Context, base Base) (Changes, error) {
+	index, err := c.index(ctx)
+	if err != nil {
+		return Changes{}, err
+	}
+	env, err := c.unfiltered(ctx, index.submodules)
+	if err != nil {
+		return Changes{}, err
+	}
+	unfiltered := &Checkout{c.dir, env}
 	paths, deleted, renamed := map[string]bool{}, map[string]bool{}, map[Rename]bool{}
 	for _, commit := range base.Commits {
 		if !isCommit(commit) {
@@ -32,7 +43,7 @@ func (c *Checkout) Changes(ctx context.Context, base Base) (Changes, error) {
 		}
 		// What .gitmodules and the configuration say of submodules is overruled:
 		// a change must not be able to hide one.
-		out, err := c.git(ctx, "diff", "--raw", "-z", "--no-abbrev", "--find-renames", "--no-ext-diff", "--no-textconv",
+		out, err := unfiltered.git(ctx, "diff", "--raw", "-z", "--no-abbrev", "--find-renames", "--no-ext-diff", "--no-textconv",
 			"--ignore-submodules=none", "--relative", commit, "--")
 		if err != nil {
 			return Changes{}, err
@@ -51,7 +62,10 @@ func (c *Checkout) Changes(ctx context.Context, base Base) (Changes, error) {
 			delete(deleted, name) // removed from the index only
 		}
 	}
-	changes := Changes{Paths: slices.Sorted(maps.Keys(paths)), Deleted: slices.Sorted(maps.Keys(deleted))}
+	for _, name := range index.hidden {
+		paths[name] = true
+	}
+	changes := Changes{Paths: slices.Sorted(maps.Keys(paths)), Deleted: slices.Sorted(maps.Keys(deleted)), Absent: index.absent}
 	changes.Renamed = slices.SortedFunc(maps.Keys(renamed), func(a, b Rename) int {
 		return strings.Compare(a.From+"\x00"+a.To, b.From+"\x00"+b.To)
 	})

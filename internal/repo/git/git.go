@@ -18,11 +18,14 @@ import (
 
 // A Checkout is a directory in the work tree of a repository. Paths that its
 // methods return are relative to it; what is outside of it does not count.
-type Checkout struct{ dir string }
+type Checkout struct {
+	dir string
+	env []string // added to git's environment
+}
 
 // Open finds the checkout that dir is in.
 func Open(ctx context.Context, dir string) (*Checkout, error) {
-	c := &Checkout{dir}
+	c := &Checkout{dir: dir}
 	inside, err := c.git(ctx, "rev-parse", "--is-inside-work-tree")
 	if err != nil {
 		return nil, err
@@ -108,7 +111,8 @@ func (c *Checkout) command(ctx context.Context, args ...string) *exec.Cmd {
 			cmd.Env = append(cmd.Env, entry)
 		}
 	}
-	cmd.Env = append(cmd.Env, "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_PAGER=cat", "LC_ALL=C")
+	cmd.Env = append(cmd.Env, "GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1", "GIT_TERMINAL_PROMPT=0", "GIT_PAGER=cat", "LC_ALL=C")
+	cmd.Env = append(cmd.Env, c.env...)
 	return cmd
 }
 

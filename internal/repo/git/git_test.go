@@ -207,6 +207,50 @@ func TestDefaultBranch(t *testing.T) {
 	r.fails("", git.Event{}, "the default branch is not known", "git remote set-head origin --auto")
 }
 
+// TestShadowed: nobody's tag or branch stands for the default branch of origin,
+// and no replacement for a commit.
+func TestShadowed(t *testing.T) {
+	up := newRepository(t)
+	base := up.commit("a", "")
+	r := up.at(filepath.Join(t.TempDir(), "clone"))
+	up.git("clone", "-q", up.dir, r.dir)
+	r.git("checkout", "-q", "-b", "change")
+	head := r.commit("b", "")
+	for _, name := range []string{"refs/tags/origin/main", "refs/heads/origin/main", "refs/tags/main"} {
+		r.git("update-ref", name, head)
+	}
+	r.want("", git.Event{}, "b")
+	r.git("remote", "set-head", "origin", "--delete")
+	r.want("", git.Event{}, "b")
+	r.want("", git.Event{DefaultBranch: "main"}, "b")
+	r.git("update-ref", "-d", "refs/remotes/origin/main")
+	r.want("", git.Event{}, "b") // the branch main
+	r.fails("", git.Event{DefaultBranch: "main"}, "origin/main is not in this clone", "git fetch origin main:refs/remotes/origin/main")
+
+	r.git("replace", base, r.git("commit-tree", "-m", "replaced", head+"^{tree}"))
+	r.want(base, git.Event{}, "b")
+}
+
+// TestUnwatched: what git is told not to look at has changed all the same, and
+// what is not checked out is told of.
+func TestUnwatched(t *testing.T) {
+	r := newRepository(t)
+	base := r.commit("a/main.tf", "", "b/main.tf", "", "c/main.tf", "", "d/main.tf", "")
+	r.git("update-index", "--assume-unchanged", "a/main.tf")
+	r.git("update-index", "--skip-worktree", "b/main.tf", "c/main.tf")
+	r.write("a/main.tf", "changed")
+	r.write("b/main.tf", "changed")
+	if err := os.Remove(filepath.Join(r.dir, "c/main.tf")); err != nil {
+		t.Fatal(err)
+	}
+	r.want(base, git.Event{}, "a/main.tf", "b/main.tf")
+	c := r.open()
+	changes, err := c.Changes(t.Context(), git.Base{Name: "base", Commits: []string{base}})
+	if diff := cmp.Diff([]string{"c/main.tf"}, changes.Absent); err != nil || diff != "" {
+		t.Errorf("%v (-want +got)\n%s", err, diff)
+	}
+}
+
 func TestShallow(t *testing.T) {
 	up := newRepository(t)
 	for i := range 5 {
@@ -306,7 +350,11 @@ func TestWorktree(t *testing.T) {
 // TestNothingRuns: no program that configuration or attributes name runs.
 func TestNothingRuns(t *testing.T) {
 	r := newRepository(t)
-	base := r.commit("a.tf", "a", ".gitattributes", "*.tf diff=evil\n")
+	sub := newRepository(t)
+	sub.commit("b.tf", "b", ".gitattributes", "*.tf filter=sub=evil\n")
+	r.git("config", "--global", "protocol.file.allow", "always")
+	r.git("submodule", "-q", "add", sub.dir, "sub")
+	base := r.commit("a.tf", "a", "c.tf", "c", ".gitattributes", "*.tf diff=evil filter=evil\nc.tf filter=evil.process\n")
 	mark := filepath.Join(t.TempDir(), "ran")
 	evil := filepath.Join(t.TempDir(), "evil")
 	if err := os.WriteFile(evil, []byte("#!/bin/sh\ntouch "+mark+"\n"), 0o755); err != nil {
@@ -315,10 +363,17 @@ func TestNothingRuns(t *testing.T) {
 	for _, key := range []string{"core.fsmonitor", "core.pager", "diff.external", "diff.evil.command", "diff.evil.textconv", "pager.diff"} {
 		r.git("config", key, evil)
 	}
+	r.git("config", "filter.evil.clean", evil)
+	r.git("config", "filter.evil.required", "true")
+	r.git("config", "filter.evil.process.process", evil)
+	in := r.at(filepath.Join(r.dir, "sub"))
+	in.git("config", "filter.sub=evil.clean", evil)
 	t.Setenv("GIT_EXTERNAL_DIFF", evil)
 	t.Setenv("GIT_PAGER", evil)
 	r.write("a.tf", "b")
-	r.want(base, git.Event{}, "a.tf")
+	r.write("c.tf", "d")
+	in.write("b.tf", "c")
+	r.want(base, git.Event{}, "a.tf", "c.tf", "sub")
 	c := r.open()
 	c.Repo(t.Context())
 	tree, err := c.Tree(t.Context(), base)
