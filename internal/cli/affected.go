@@ -6,6 +6,7 @@ import (
 	"io"
 	"path"
 	"slices"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/assize-iac/assize/internal/problem"
 	"github.com/assize-iac/assize/internal/repo"
 	"github.com/assize-iac/assize/internal/repo/git"
+	"github.com/assize-iac/assize/internal/repo/scan"
 	"github.com/assize-iac/assize/internal/report/graph"
 	"github.com/assize-iac/assize/internal/report/page"
 	"github.com/assize-iac/assize/internal/stack"
@@ -92,6 +94,7 @@ func (e *estate) affected(ctx context.Context, ref string) (api.Affected, error)
 	if err != nil {
 		return api.Affected{}, err
 	}
+	e.missing(changes)
 	c := stack.Changes{Paths: changes.Paths, Ignore: e.cfg.Ignores, Only: !e.cfg.Settings.Propagate.Dependents.Value}
 	for _, r := range changes.Renamed {
 		c.Renamed = append(c.Renamed, stack.Rename(r))
@@ -104,6 +107,25 @@ func (e *estate) affected(ctx context.Context, ref string) (api.Affected, error)
 		a.Warnings = append(a.Warnings, repo.ConfigName+" has changed, and may mean another thing for any stack: look at all of them once")
 	}
 	return a, err
+}
+
+// missing notes what the checkout leaves out: it may be affected, and cannot be
+// looked at. It is not gone (docs/scan.md, rules 28 and 33).
+func (e *estate) missing(changes git.Changes) {
+	absent := slices.DeleteFunc(changes.Absent, func(name string) bool { return !scan.Matters(name) || e.cfg.Ignores(name) })
+	if len(absent) > 0 {
+		e.scanned.Problems = append(e.scanned.Problems, problem.New(api.Invalid, "the checkout is sparse and leaves out configuration (%s), which may be affected",
+			strconv.Quote(absent[0])).WithHint("git sparse-checkout disable"))
+	}
+	for _, name := range absent {
+		e.scanned.Broken = append(e.scanned.Broken, path.Dir(name))
+	}
+	for _, name := range changes.Empty {
+		if !e.cfg.Ignores(name) {
+			e.scanned.Problems = append(e.scanned.Problems, problem.New(api.Invalid, "the submodule %s has changed and is not checked out; stacks in it may be affected",
+				strconv.Quote(name)).WithHint("git submodule update --init, or with actions/checkout submodules: true; or name it in stacks.ignore"))
+		}
+	}
 }
 
 // deleted are the stacks of the base that are gone. The base is read only where

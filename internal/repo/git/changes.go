@@ -18,6 +18,7 @@ type Changes struct {
 	Deleted []string // those of Paths that are gone
 	Renamed []Rename
 	Absent  []string // files that a sparse checkout leaves out; they may be in Paths or not
+	Empty   []string // submodules in Paths that are not checked out
 }
 
 // A Rename is a file that is found under another path, changed or not.
@@ -66,6 +67,11 @@ func (c *Checkout) Changes(ctx context.Context, base Base) (Changes, error) {
 		paths[name] = true
 	}
 	changes := Changes{Paths: slices.Sorted(maps.Keys(paths)), Deleted: slices.Sorted(maps.Keys(deleted)), Absent: index.absent}
+	for _, name := range index.submodules {
+		if paths[name] && !c.populated(name) {
+			changes.Empty = append(changes.Empty, name)
+		}
+	}
 	changes.Renamed = slices.SortedFunc(maps.Keys(renamed), func(a, b Rename) int {
 		return strings.Compare(a.From+"\x00"+a.To, b.From+"\x00"+b.To)
 	})

@@ -92,8 +92,8 @@ func (c *Checkout) filters(ctx context.Context, submodules []string, drivers, se
 			continue
 		}
 		seen[dir] = true
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err != nil {
-			continue // it is not checked out
+		if !c.populated(name) {
+			continue
 		}
 		sub := &Checkout{dir: dir}
 		in, err := sub.index(ctx)
@@ -105,4 +105,10 @@ func (c *Checkout) filters(ctx context.Context, submodules []string, drivers, se
 		}
 	}
 	return nil
+}
+
+// populated reports whether a submodule is checked out.
+func (c *Checkout) populated(submodule string) bool {
+	_, err := os.Lstat(filepath.Join(c.dir, filepath.FromSlash(submodule), ".git"))
+	return err == nil
 }

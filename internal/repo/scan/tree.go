@@ -92,6 +92,10 @@ func (r Rules) enters(dir string) bool {
 	return false
 }
 
+// Matters reports whether the scan would read the file of that path, were it in
+// a stack or a module.
+func Matters(name string) bool { return matters(path.Base(name)) }
+
 // matters reports whether a file of that name is part of a stack.
 func matters(name string) bool {
 	return isConfiguration(name) || isVariables(name) || name == lockName || name == settingsName || path.Ext(name) == ".cue"
