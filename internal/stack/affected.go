@@ -108,13 +108,23 @@ func (s *search) changed(paths []string) {
 		for _, dir := range moduleDirs.of(p) {
 			modules[s.g.modules.byKey[dir]] = true
 		}
-		for _, w := range append(watched.under(p), p) {
+		for _, w := range append(watched.under(p), around(p)...) {
 			for _, i := range watchers[w] {
 				s.bring(i, api.ReasonWatchPath, p)
 			}
 		}
 	}
 	s.useModules(modules)
+}
+
+// around is a path and every directory that it is in, but for the root.
+func around(p string) []string {
+	all := []string{p}
+	for i := strings.LastIndexByte(p, '/'); i > 0; i = strings.LastIndexByte(p, '/') {
+		p = p[:i]
+		all = append(all, p)
+	}
+	return all
 }
 
 // places are sorted paths.

@@ -397,7 +397,7 @@ func (s *scanner) watched(d *directory, modules []*directory, files []file) []st
 		}
 	}
 	home := map[string]bool{}
-	for _, name := range d.through {
+	for _, name := range slices.Concat(d.through, s.data(d, modules)) {
 		watch(name)
 	}
 	for _, m := range modules {

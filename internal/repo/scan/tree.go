@@ -27,15 +27,23 @@ type tree struct {
 	files    fs.FS
 	dirs     map[string][]string    // every directory that was walked: the names in it that matter, sorted
 	odd      map[string]fs.FileMode // what is neither a directory nor a regular file: links, pipes
+	links    []string               // those of odd that are links, sorted
 	warnings []string
+
+	configured map[string]bool // directories with configuration in them or below
 }
 
 // walk lists the directories of files that may hold configuration. It follows
 // no link: what a link inside leads to is walked where it is, so that one
 // directory has one place (docs/scan.md, rule 3).
 func walk(files fs.FS, rules Rules) (*tree, error) {
-	t := &tree{files: files, dirs: map[string][]string{}, odd: map[string]fs.FileMode{}}
-	return t, t.visit(".", rules)
+	t := &tree{files: files, dirs: map[string][]string{}, odd: map[string]fs.FileMode{}, configured: map[string]bool{}}
+	if err := t.visit(".", rules); err != nil {
+		return nil, err
+	}
+	slices.Sort(t.links)
+	t.mark()
+	return t, nil
 }
 
 func (t *tree) visit(dir string, rules Rules) error {
@@ -52,6 +60,9 @@ func (t *tree) visit(dir string, rules Rules) error {
 		name := path.Join(dir, e.Name())
 		if !e.IsDir() && !e.Type().IsRegular() {
 			t.odd[name] = e.Type()
+		}
+		if e.Type()&fs.ModeSymlink != 0 {
+			t.links = append(t.links, name)
 		}
 		switch {
 		case e.IsDir():
