@@ -32,6 +32,9 @@ func (c *Checkout) Base(ctx context.Context, ref string, event Event) (Base, err
 			return Base{}, c.absent(ctx, event.Before, "the commit that was there before the push")
 		}
 		return Base{"the commit before the push", []string{event.Before}}, nil
+	case event.First:
+		return Base{}, problem.New(api.Invalid, "the push made the branch %s, and there was nothing before it to compare with", event.DefaultBranch).
+			WithHint("name a base with --base, or name the stacks")
 	}
 	branch, err := c.defaultBranch(ctx, event)
 	if err != nil {

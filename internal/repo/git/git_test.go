@@ -312,6 +312,7 @@ func TestPush(t *testing.T) {
 	r.want("", git.Event{Name: "push", Before: before}, "-b", "c", "b > c")
 	r.fails("", git.Event{Name: "push", Before: strings.Repeat("1", 40)}, "the commit that was there before the push", "git fetch origin 1111")
 	r.want("", git.Event{Name: "push"}) // a new branch
+	r.fails("", git.Event{Name: "push", DefaultBranch: "main", First: true}, "the push made the branch main", "--base")
 }
 
 func TestSubmodule(t *testing.T) {
@@ -489,8 +490,10 @@ func TestGitHubEvent(t *testing.T) {
 	}{
 		"pull request": {"pull_request", `{"pull_request": {"number": 7, "base": {"sha": "` + sha("a") + `"}, "head": {"sha": "` + sha("b") + `"}}, "repository": {"default_branch": "trunk"}}`,
 			git.Event{Name: "pull_request", Repo: "acme/infra", DefaultBranch: "trunk", PullRequest: 7, Base: sha("a"), Head: sha("b")}, ""},
-		"push":        {"push", `{"before": "` + sha("a") + `"}`, git.Event{Name: "push", Repo: "acme/infra", Before: sha("a")}, ""},
-		"new branch":  {"push", `{"before": "` + sha("0") + `"}`, git.Event{Name: "push", Repo: "acme/infra"}, ""},
+		"push":       {"push", `{"before": "` + sha("a") + `"}`, git.Event{Name: "push", Repo: "acme/infra", Before: sha("a")}, ""},
+		"new branch": {"push", `{"before": "` + sha("0") + `"}`, git.Event{Name: "push", Repo: "acme/infra"}, ""},
+		"first": {"push", `{"before": "` + sha("0") + `", "ref": "refs/heads/trunk", "repository": {"default_branch": "trunk"}}`,
+			git.Event{Name: "push", Repo: "acme/infra", DefaultBranch: "trunk", First: true}, ""},
 		"merge queue": {"merge_group", `{"merge_group": {"base_sha": "` + sha("c") + `"}}`, git.Event{Name: "merge_group", Repo: "acme/infra", Before: sha("c")}, ""},
 		"schedule":    {"schedule", `{}`, git.Event{Name: "schedule", Repo: "acme/infra"}, ""},
 		"no commits":  {"pull_request", `{"pull_request": {"number": 7, "base": {"sha": "--upload-pack=x"}}}`, git.Event{}, "names no pull request"},

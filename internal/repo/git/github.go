@@ -21,6 +21,7 @@ type Event struct {
 	Base, Head  string // commits of the pull request
 
 	Before string // the commit before a push; "" for a new branch
+	First  bool   // the push made the default branch: there is nothing before it
 }
 
 // eventMax bounds the payload of an event; GitHub's own bound is 25 MiB.
@@ -59,6 +60,7 @@ func GitHubEvent(getenv func(string) string) (Event, error) {
 	if strings.Trim(e.Before, "0") == "" { // of a new branch
 		e.Before = ""
 	}
+	e.First = e.Name == "push" && e.Before == "" && e.DefaultBranch != "" && payload.Ref == "refs/heads/"+e.DefaultBranch
 	if e.Before != "" && !isCommit(e.Before) {
 		return Event{}, problem.New(api.Invalid, "the event %s of GitHub Actions names no commit as its base", e.Name)
 	}
@@ -67,6 +69,7 @@ func GitHubEvent(getenv func(string) string) (Event, error) {
 
 // A payload is the part of an event that is read; GitHub adds fields at will.
 type payload struct {
+	Ref        string `json:"ref"`
 	Before     string `json:"before"`
 	Repository struct {
 		DefaultBranch string `json:"default_branch"`

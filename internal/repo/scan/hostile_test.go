@@ -1,6 +1,8 @@
 package scan_test
 
 import (
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -201,4 +203,24 @@ func FuzzScan(f *testing.F) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// TestNoUTF8: a directory that cannot be opened is a problem, and the others
+// are read.
+func TestNoUTF8(t *testing.T) {
+	root := t.TempDir()
+	for _, dir := range []string{"a", "caf\xe9"} {
+		must(t, os.Mkdir(filepath.Join(root, dir), 0o755))
+		must(t, os.WriteFile(filepath.Join(root, dir, "main.tf"), []byte(head), 0o644))
+	}
+	files, err := scan.Checkout(root)
+	must(t, err)
+	r, err := scan.Scan(files, scan.Options{})
+	if err != nil || len(r.Stacks) != 1 || len(r.Problems) != 1 || !strings.Contains(r.Problems[0].Message, `"caf\xe9" has a name`) {
+		t.Error(err, r.Stacks, r.Problems)
+	}
+	r, err = scan.Scan(files, scan.Options{Rules: scan.Rules{Exclude: []string{"caf*"}}})
+	if err != nil || len(r.Stacks) != 1 || len(r.Problems) != 0 {
+		t.Error(err, r.Stacks, r.Problems)
+	}
 }

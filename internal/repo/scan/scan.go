@@ -275,7 +275,7 @@ func (s *scanner) result() Result {
 	built := make([]building, len(s.stacks))
 	parallel(len(s.stacks), func(i int) { built[i] = s.build(s.stacks[i]) })
 
-	r := Result{Scanned: stack.Scanned{Repo: s.Repo, Warnings: s.warnings}, Broken: s.broken}
+	r := Result{Scanned: stack.Scanned{Repo: s.Repo, Warnings: s.warnings}, Broken: s.broken, Problems: s.problems}
 	modules := map[string]bool{}
 	for i, b := range built {
 		r.Warnings = append(r.Warnings, b.warnings...)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/problem"
@@ -29,6 +30,7 @@ type tree struct {
 	odd      map[string]fs.FileMode // what is neither a directory nor a regular file: links, pipes
 	links    []string               // those of odd that are links, sorted
 	warnings []string
+	problems []*problem.Error
 
 	configured map[string]bool // directories with configuration in them or below
 }
@@ -65,6 +67,11 @@ func (t *tree) visit(dir string, rules Rules) error {
 			t.links = append(t.links, name)
 		}
 		switch {
+		case e.IsDir() && !utf8.ValidString(e.Name()): // Go cannot open it below a root
+			if rules.enters(name) && !matches(rules.Exclude, name) {
+				t.problems = append(t.problems, problem.New(api.Invalid, "%s has a name that is no UTF-8, and cannot be looked into", quote(name)).
+					WithHint("rename the directory, or exclude it with stacks.exclude"))
+			}
 		case e.IsDir():
 			if rules.enters(name) {
 				if err := t.visit(name, rules); err != nil {
