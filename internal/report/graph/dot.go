@@ -56,7 +56,8 @@ func dotStyle(n node) string {
 }
 
 // quoteDOT writes visible text as a string of DOT. A backslash is doubled,
-// because a label has escapes of its own: \N is the name of the node.
+// because a label has escapes of its own: \N is the name of the node. Graphviz
+// reads entities of HTML in every label.
 func quoteDOT(text string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, `&`, `&amp;`).Replace(text) + `"`
 }

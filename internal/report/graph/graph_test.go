@@ -243,6 +243,9 @@ func assertHarmless(t tb, p graph.Picture) {
 			t.Errorf("dot: %q", line)
 		}
 	}
+	if entity := regexp.MustCompile(`&[^;]*;`).FindString(strings.ReplaceAll(dot, "&amp;", "")); entity != "" {
+		t.Errorf("dot: %q is an entity", entity)
+	}
 	for line := range strings.Lines(mermaid) {
 		if !mermaidLine.MatchString(strings.TrimSuffix(line, "\n")) {
 			t.Errorf("mermaid: %q", line)
