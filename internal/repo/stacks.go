@@ -29,7 +29,8 @@ func (c Config) Stacks(repo string) (scan.Result, error) {
 }
 
 // Gone are the directories that are stacks in the tree base and none in now. A
-// directory that cannot be read now is not gone (docs/scan.md, rules 9 and 29).
+// directory that cannot be read now, or that another assize.yaml governs, is not
+// gone (docs/scan.md, rules 9 and 29).
 func (c Config) Gone(base fs.FS, now scan.Result) ([]string, error) {
 	was, err := scan.Scan(base, scan.Options{Rules: c.rules(), Tool: c.Settings.Tool.Value})
 	if err != nil {
@@ -47,9 +48,12 @@ func (c Config) Gone(base fs.FS, now scan.Result) ([]string, error) {
 	slices.Sort(gone)
 	return slices.DeleteFunc(slices.Compact(gone), func(dir string) bool {
 		_, found := slices.BinarySearch(here, dir)
-		return found
+		return found || slices.ContainsFunc(now.Foreign, func(root string) bool { return within(root, dir) })
 	}), nil
 }
+
+// within reports whether dir is root or in it.
+func within(root, dir string) bool { return dir == root || strings.HasPrefix(dir, root+"/") }
 
 func (c Config) rules() scan.Rules {
 	s := c.Settings.Stacks

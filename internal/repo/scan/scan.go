@@ -48,6 +48,7 @@ type Options struct {
 type Result struct {
 	stack.Scanned
 	Broken   []string         // directories that are or may be stacks and could not be read, sorted
+	Foreign  []string         // directories that another assize.yaml governs, which were not looked into
 	Problems []*problem.Error // with file, line and column where there are some; sorted
 }
 
@@ -275,7 +276,7 @@ func (s *scanner) result() Result {
 	built := make([]building, len(s.stacks))
 	parallel(len(s.stacks), func(i int) { built[i] = s.build(s.stacks[i]) })
 
-	r := Result{Scanned: stack.Scanned{Repo: s.Repo, Warnings: s.warnings}, Broken: s.broken, Problems: s.problems}
+	r := Result{Scanned: stack.Scanned{Repo: s.Repo, Warnings: s.warnings}, Broken: s.broken, Foreign: s.foreign, Problems: s.problems}
 	modules := map[string]bool{}
 	for i, b := range built {
 		r.Warnings = append(r.Warnings, b.warnings...)

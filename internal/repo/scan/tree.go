@@ -31,6 +31,7 @@ type tree struct {
 	links    []string               // those of odd that are links, sorted
 	warnings []string
 	problems []*problem.Error
+	foreign  []string // directories with an assize.yaml of their own
 
 	configured map[string]bool // directories with configuration in them or below
 }
@@ -55,6 +56,7 @@ func (t *tree) visit(dir string, rules Rules) error {
 	}
 	if dir != "." && slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == rootName }) {
 		t.warnings = append(t.warnings, quote(path.Join(dir, rootName))+" governs its directory, which is not looked into from here; ask there, with -C")
+		t.foreign = append(t.foreign, dir)
 		return nil
 	}
 	names := []string{}
