@@ -129,9 +129,11 @@ func (e *estate) missing(changes git.Changes) {
 }
 
 // deleted are the stacks of the base that are gone. The base is read only where
-// something has changed outside of the stacks that are here.
+// something has changed outside of the stacks that are here, or where a stack
+// may have become a module because another one calls it now.
 func (e *estate) deleted(ctx context.Context, base git.Base, changes git.Changes) ([]stack.Key, error) {
-	if !slices.ContainsFunc(changes.Paths, func(name string) bool { return len(e.graph.In(path.Dir(name))) == 0 }) {
+	called := len(e.scanned.Called) > 0 && len(changes.Paths) > 0
+	if !called && !slices.ContainsFunc(changes.Paths, func(name string) bool { return len(e.graph.In(path.Dir(name))) == 0 }) {
 		return nil, nil
 	}
 	var keys []stack.Key

@@ -48,6 +48,7 @@ type Options struct {
 type Result struct {
 	stack.Scanned
 	Broken   []string         // directories that are or may be stacks and could not be read, sorted
+	Called   []string         // directories that would be stacks if no stack called them as modules, sorted
 	Foreign  []string         // directories that another assize.yaml governs, which were not looked into
 	Problems []*problem.Error // with file, line and column where there are some; sorted
 }
@@ -96,6 +97,7 @@ type scanner struct {
 	read    map[reading]*directory
 	called  map[string][]string // by whom a local module is called, sorted
 	stacks  []string            // directories, sorted
+	demoted []string            // would be stacks, and are called as modules
 	broken  []string
 	configs sync.Map // files of backend_config, by path
 }
@@ -164,6 +166,7 @@ func (s *scanner) choose() {
 		case circular[dir]:
 			s.broken = append(s.broken, dir)
 		case !included && s.callers(dir, live):
+			s.demoted = append(s.demoted, dir)
 			if d.backend != nil {
 				s.warnings = append(s.warnings, position(d.backend.at)+": "+quote(dir)+" is called as a module, so it is no stack; its backend counts for nothing")
 			}
@@ -276,7 +279,7 @@ func (s *scanner) result() Result {
 	built := make([]building, len(s.stacks))
 	parallel(len(s.stacks), func(i int) { built[i] = s.build(s.stacks[i]) })
 
-	r := Result{Scanned: stack.Scanned{Repo: s.Repo, Warnings: s.warnings}, Broken: s.broken, Foreign: s.foreign, Problems: s.problems}
+	r := Result{Scanned: stack.Scanned{Repo: s.Repo, Warnings: s.warnings}, Broken: s.broken, Called: s.demoted, Foreign: s.foreign, Problems: s.problems}
 	modules := map[string]bool{}
 	for i, b := range built {
 		r.Warnings = append(r.Warnings, b.warnings...)
