@@ -37,7 +37,7 @@ func (s *scanner) resolveCalls(d *directory) {
 		call := source(text, version)
 		call.Name = c.name
 		if call.Kind == stack.LocalModule {
-			real, via, err := s.local(d.path, text)
+			real, via, err := s.local(d.path, call.Key)
 			if err != nil {
 				d.problems = append(d.problems, problem.New(api.Invalid, "%s: module %s: %w", position(c.at), quote(c.name), err).
 					WithHint("keep local modules in the repository, or name a Git or registry source"))

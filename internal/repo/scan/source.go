@@ -20,12 +20,13 @@ var registryHosts = []string{"registry.opentofu.org", "registry.terraform.io"}
 
 // source says what a module's address means: where the module is, its key
 // without a version, and the revision that is asked for. A local one's key is
-// its path as written; the version attribute counts for registries only
+// its path, with slashes as the tools read it; the version attribute counts for registries only
 // (docs/scan.md, rules 17 to 19).
 func source(text, version string) stack.Call {
 	call := stack.Call{Source: withoutSecret(text)}
-	if text == "." || text == ".." || strings.HasPrefix(text, "./") || strings.HasPrefix(text, "../") || path.IsAbs(text) {
-		call.Kind, call.Key = stack.LocalModule, text
+	slashed := strings.ReplaceAll(text, `\`, "/")
+	if text == "." || text == ".." || strings.HasPrefix(slashed, "./") || strings.HasPrefix(slashed, "../") || path.IsAbs(text) {
+		call.Kind, call.Key = stack.LocalModule, slashed
 		return call
 	}
 	address, query, _ := strings.Cut(text, "?")
