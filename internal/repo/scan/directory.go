@@ -68,6 +68,10 @@ var (
 		{Type: "provider", LabelNames: []string{"name"}},
 		{Type: "data", LabelNames: []string{"type", "name"}},
 		{Type: "ephemeral", LabelNames: []string{"type", "name"}},
+		{Type: "check", LabelNames: []string{"name"}},
+	}}
+	checkSchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
+		{Type: "data", LabelNames: []string{"type", "name"}},
 	}}
 	terraformSchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
 		{Type: "backend", LabelNames: []string{"type"}}, {Type: "cloud"},
@@ -226,8 +230,11 @@ func (d *directory) merge(body hcl.Body, override bool) {
 				}
 			}
 		case "data", "ephemeral":
-			if block.Labels[0] == "terraform_remote_state" || block.Labels[0] == "tfe_outputs" {
-				d.mergeRead(block, override)
+			d.mergeRead(block, override)
+		case "check": // it may have a data source of its own
+			inside, _, _ := block.Body.PartialContent(checkSchema)
+			for _, data := range inside.Blocks {
+				d.mergeRead(data, override)
 			}
 		}
 	}
@@ -263,6 +270,9 @@ func (d *directory) mergeCall(block *hcl.Block, override bool) {
 }
 
 func (d *directory) mergeRead(block *hcl.Block, override bool) {
+	if block.Labels[0] != "terraform_remote_state" && block.Labels[0] != "tfe_outputs" {
+		return
+	}
 	attrs := attributes(block.Body, readSchema)
 	r := &read{kind: block.Labels[0], name: block.Labels[1], at: block.DefRange}
 	i := slices.IndexFunc(d.reads, func(o *read) bool { return o.kind == r.kind && o.name == r.name })
