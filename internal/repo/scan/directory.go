@@ -184,22 +184,32 @@ func isOverride(name string) bool {
 	return base == "override" || strings.HasSuffix(base, "_override")
 }
 
-// note keeps errors with their position.
+// errorsMax bounds what is told of one file: one that is no configuration at all
+// has an error at every byte.
+const errorsMax = 10
+
+// note keeps the first errors with their position.
 func (d *directory) note(diags hcl.Diagnostics) {
-	for _, diag := range diags {
-		if diag.Severity != hcl.DiagError {
-			continue
+	diags = slices.DeleteFunc(slices.Clone(diags), func(d *hcl.Diagnostic) bool { return d.Severity != hcl.DiagError })
+	for i, diag := range diags {
+		if i == errorsMax {
+			d.problems = append(d.problems, problem.New(api.Invalid, "%s: %d more errors", where(diag, d.path), len(diags)-i))
+			return
 		}
 		text := strings.TrimSuffix(diag.Summary, ".")
 		if diag.Detail != "" {
 			text += ": " + strings.Join(strings.Fields(diag.Detail), " ")
 		}
-		where := quote(d.path)
-		if diag.Subject != nil {
-			where = position(*diag.Subject)
-		}
-		d.problems = append(d.problems, problem.New(api.Invalid, "%s: %s", where, text))
+		d.problems = append(d.problems, problem.New(api.Invalid, "%s: %s", where(diag, d.path), text))
 	}
+}
+
+// where is the position of an error, or the directory that it is in.
+func where(diag *hcl.Diagnostic, dir string) string {
+	if diag.Subject == nil {
+		return quote(dir)
+	}
+	return position(*diag.Subject)
 }
 
 // position is file:line:column, relative to the root.

@@ -1,6 +1,7 @@
 package scan_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -222,5 +223,13 @@ func TestNoUTF8(t *testing.T) {
 	r, err = scan.Scan(files, scan.Options{Rules: scan.Rules{Exclude: []string{"caf*"}}})
 	if err != nil || len(r.Stacks) != 1 || len(r.Problems) != 0 {
 		t.Error(err, r.Stacks, r.Problems)
+	}
+}
+
+// TestManyErrors: a file that is no configuration does not fill the log.
+func TestManyErrors(t *testing.T) {
+	r, err := scan.Scan(one("a/main.tf", strings.Repeat("\x00", 1<<12)), scan.Options{})
+	if err != nil || len(r.Problems) > 11 || len(r.Broken) != 1 || !strings.Contains(fmt.Sprint(r.Problems), "more errors") {
+		t.Error(err, len(r.Problems), r.Broken)
 	}
 }
