@@ -73,11 +73,11 @@ func (c *Checkout) Repo(ctx context.Context) string {
 }
 
 // safe are the settings that every command gets: no program that configuration
-// could name runs, and no repository that lies among the files is taken for the
-// one they are in (docs/scan.md, rule 31).
+// could name runs, no repository that lies among the files is taken for the one
+// they are in (docs/scan.md, rule 31), and no file for another of nearly its name.
 var safe = []string{
 	"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull, "-c", "core.pager=cat",
-	"-c", "diff.orderFile=" + os.DevNull,
+	"-c", "diff.orderFile=" + os.DevNull, "-c", "core.ignoreCase=false",
 	"-c", "safe.bareRepository=explicit", "-c", "core.quotePath=false",
 	"-c", "log.showSignature=false", "--no-pager", "--literal-pathspecs",
 }

@@ -236,6 +236,8 @@ func TestShadowed(t *testing.T) {
 func TestUnwatched(t *testing.T) {
 	r := newRepository(t)
 	base := r.commit("a/main.tf", "", "b/main.tf", "", "c/main.tf", "", "d/main.tf", "")
+	r.git("config", "core.ignoreCase", "true")
+	r.write("d/Main.tf", "")
 	r.git("update-index", "--assume-unchanged", "a/main.tf")
 	r.git("update-index", "--skip-worktree", "b/main.tf", "c/main.tf")
 	r.write("a/main.tf", "changed")
@@ -243,7 +245,7 @@ func TestUnwatched(t *testing.T) {
 	if err := os.Remove(filepath.Join(r.dir, "c/main.tf")); err != nil {
 		t.Fatal(err)
 	}
-	r.want(base, git.Event{}, "a/main.tf", "b/main.tf")
+	r.want(base, git.Event{}, "a/main.tf", "b/main.tf", "d/Main.tf")
 	c := r.open()
 	changes, err := c.Changes(t.Context(), git.Base{Name: "base", Commits: []string{base}})
 	if diff := cmp.Diff([]string{"c/main.tf"}, changes.Absent); err != nil || diff != "" {

@@ -44,6 +44,9 @@ func Text(w io.Writer, p Picture, o page.Options) error {
 		}
 	}
 	t.modules()
+	if len(nodes) == 0 {
+		t.Line(0, "There is no stack.")
+	}
 	for _, warning := range p.Graph.Warnings {
 		t.Line(0, t.Paint(page.Yellow, "warning: ")+page.Visible(warning))
 	}
