@@ -6,16 +6,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/plan"
 	"github.com/assize-iac/assize/internal/policy"
 	"github.com/assize-iac/assize/internal/problem"
+	"github.com/assize-iac/assize/internal/redact"
 	"github.com/assize-iac/assize/internal/report"
 	"github.com/assize-iac/assize/internal/runner"
+	"github.com/assize-iac/assize/internal/settings"
 	"github.com/assize-iac/assize/internal/tofu"
 )
 
@@ -87,6 +91,7 @@ func (g *Globals) workOn(ctx context.Context, stack *runner.Stack, json bool) (c
 	w.stop = func() { w.progress.stop(); stop() }
 	stack.Step = w.progress.step
 	stack.Session.Tool = tool
+	stack.Session.Secrets = redact.New(slices.Collect(maps.Values(tool.Matching(settings.IsSecret))))
 	stack.Session.Force = force
 	stack.Session.Plain = !colored(w.out)
 	stack.Session.Out, stack.Session.Err = w.progress.around(w.out), w.progress.around(g.Err)

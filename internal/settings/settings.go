@@ -129,8 +129,8 @@ func WrongInstance(name string) string {
 }
 
 // secretName matches the names of variables and of attributes whose value is
-// likely a secret. Too many are better than one too few: it hides from a report,
-// and changes nothing else.
+// likely a secret. Too many are better than one too few: it hides from a report
+// and from what a tool prints, and changes nothing else.
 var secretName = regexp.MustCompile(`(?i)secret|token|passw|passphrase|api_?key|access_?key|private_?key|credential`)
 
 // discreet keeps the text of a template that makes a secret out of a complaint

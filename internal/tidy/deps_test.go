@@ -28,6 +28,7 @@ var imports = []struct {
 	{"api", ""},
 	{"internal/problem", "api"},
 	{"internal/strict", "api problem"},
+	{"internal/redact", ""},
 
 	// Nouns: no I/O, no clock, no randomness.
 	{"internal/plan/planjson", "api problem"},
@@ -87,10 +88,10 @@ var imports = []struct {
 	{"internal/repo/scan", "api problem settings stack"},
 	{"internal/repo/git", "api problem"},
 	{"internal/repo", "api problem policy policy/bundle repo/scan settings"},
-	{"internal/tofu", "api problem"},
+	{"internal/tofu", "api problem redact"},
 	{"internal/runner", "api problem plan tofu"},
 
-	{"internal/cli", "api problem gate plan plan/compare policy policy/bundle policy/except policy/input policy/mutate policy/rules policy/suite policy/translate report report/contrast report/graph report/inforce report/page report/parcel report/trial repo repo/git repo/scan runner settings stack strict tofu"},
+	{"internal/cli", "api problem gate plan plan/compare policy policy/bundle policy/except policy/input policy/mutate policy/rules policy/suite policy/translate redact report report/contrast report/graph report/inforce report/page report/parcel report/trial repo repo/git repo/scan runner settings stack strict tofu"},
 
 	{"cmd/assize", "*"},
 

@@ -53,7 +53,7 @@ func (s *Session) capture(ctx context.Context, args ...string) ([]byte, error) {
 	var out, complaints buffer
 	_, err := s.run(ctx, call{args: args, out: &out, err: &complaints, quick: true})
 	if err != nil {
-		s.Err.Write(complaints.held.Bytes())
+		s.complain(complaints.held.Bytes())
 		return nil, err
 	}
 	if out.full {

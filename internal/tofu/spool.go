@@ -31,7 +31,7 @@ func newSpool() *spool { return &spool{stop: make(chan struct{}), done: make(cha
 
 // take replaces both streams of a call by what outlives their readers.
 func (p *spool) take(dir string, c call) (call, error) {
-	same := sameFile(c.out, c.err) // or what is written to both would change its order
+	same := same(c.out, c.err) // or what is written to both would change its order
 	var err error
 	if c.out, err = p.lasting(dir, c.out); err != nil {
 		return c, err
@@ -47,11 +47,8 @@ func (p *spool) take(dir string, c call) (call, error) {
 // lasting leaves a terminal and a file what they are: they stay, and the tool
 // colours what it writes to a terminal.
 func (p *spool) lasting(dir string, w io.Writer) (io.Writer, error) {
-	if f, ok := w.(*os.File); ok {
-		info, err := f.Stat()
-		if err == nil && (info.Mode().IsRegular() || info.Mode()&os.ModeCharDevice != 0) {
-			return f, nil
-		}
+	if lasts(w) {
+		return w, nil
 	}
 	file, err := os.CreateTemp(dir, "output-") // 0600
 	if err != nil {
@@ -99,7 +96,11 @@ func (p *spool) close() {
 	}
 }
 
-func sameFile(a, b io.Writer) bool {
+// same reports whether two writers are one, or lead to one file.
+func same(a, b io.Writer) bool {
+	if a == b {
+		return true
+	}
 	f, ok := a.(*os.File)
 	g, also := b.(*os.File)
 	if !ok || !also {

@@ -24,6 +24,7 @@ import (
 
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/problem"
+	"github.com/assize-iac/assize/internal/redact"
 )
 
 // A Tool is one program that was found, and the environment it runs in.
@@ -158,6 +159,8 @@ type Session struct {
 	Plain bool            // no colours
 	Spool string          // directory for the output of an apply on its way; "" is the system's own
 
+	Secrets *redact.Set // kept out of what the tool prints through this process; nil for none
+
 	// Grace is how long the tool has after the second interrupt, which tells
 	// it to exit at once, before it is killed; 0 is ten seconds.
 	Grace time.Duration
@@ -226,14 +229,16 @@ func (s *Session) InitLocked(ctx context.Context) error {
 }
 
 func (s *Session) init(ctx context.Context, quiet bool, flags ...string) error {
+	out, errs, finish := s.streams()
+	defer finish()
 	var said buffer
-	c := call{args: s.color(append([]string{"init", "-input=false"}, flags...)), out: s.Out, err: s.Err}
+	c := call{args: s.color(append([]string{"init", "-input=false"}, flags...)), out: out, err: errs}
 	if quiet {
 		c.out, c.err = &said, &said
 	}
 	_, err := s.run(ctx, c)
 	if err != nil {
-		s.Err.Write(said.held.Bytes())
+		s.complain(said.held.Bytes())
 	}
 	return err
 }
@@ -246,7 +251,9 @@ func exists(path string) bool {
 // Plan makes a plan and saves it in file; it reports whether anything changes.
 func (s *Session) Plan(ctx context.Context, file string, flags []string) (changes bool, err error) {
 	args := append([]string{"plan", "-input=false", "-detailed-exitcode", "-out=" + file}, flags...)
-	exit, err := s.run(ctx, call{args: s.color(args), out: s.Out, err: s.Err, ok: []int{2}})
+	out, errs, finish := s.streams()
+	defer finish()
+	exit, err := s.run(ctx, call{args: s.color(args), out: out, err: errs, ok: []int{2}})
 	return exit == 2, err
 }
 
@@ -266,8 +273,10 @@ func (s *Session) Apply(ctx context.Context, file string) error {
 	// handed down to the tool, as an ignored signal would be.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	args := s.color([]string{"apply", "-input=false"})
+	out, errs, finish := s.streams()
+	defer finish() // after the spool has been shown
 	shown := newSpool()
-	c, err := shown.take(s.Spool, call{args: append(args, file), out: s.Out, err: s.Err, survives: true})
+	c, err := shown.take(s.Spool, call{args: append(args, file), out: out, err: errs, survives: true})
 	if err != nil {
 		return problem.New(api.Unavailable, "there is no place for the output of %s, which was not started: %w", s.words(args), err)
 	}
