@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"sync"
@@ -41,6 +42,9 @@ func (g *Globals) bench(dir string, flags policyFlags) (bench, error) {
 	if cfg != nil {
 		if b.place, err = cfg.Place(dir); err != nil {
 			return b, err
+		}
+		if outer := cfg.Outer(); outer != "" {
+			report.Problem(g.Err, "warning", fmt.Sprintf("%s governs here, and no policy of %s binds", filepath.Join(cfg.Root, repo.ConfigName), outer))
 		}
 		b.unnamed = g.unnamed(cfg, b.place)
 	}

@@ -31,6 +31,20 @@ func (c Config) Misfits() []Misfit {
 	return out
 }
 
+// Outer is the next assize.yaml above the one that governs, in the same checkout,
+// or "". What it says does not hold, which whoever wrote it may not expect
+// (docs/configuration.md, rule 1).
+func (c Config) Outer() string {
+	top := checkout(c.Root)
+	for dir := c.Root; top != "" && dir != top; {
+		dir = filepath.Dir(dir)
+		if _, err := os.Lstat(filepath.Join(dir, ConfigName)); err == nil {
+			return filepath.Join(dir, ConfigName)
+		}
+	}
+	return ""
+}
+
 // notStacks are directories that tools and git fill; no stack is in there, and
 // much else is.
 var notStacks = []string{".git", ".terraform", ".assize"}
