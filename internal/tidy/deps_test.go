@@ -36,7 +36,7 @@ var imports = []struct {
 	{"internal/plan/secret", "plan/mark plan/planjson"},
 	{"internal/plan", "api problem plan/mark plan/planjson plan/secret"},
 	{"internal/plan/compare", "api plan plan/mark"},
-	{"internal/policy/input", "api problem plan plan/planjson"},
+	{"internal/policy/input", "api problem plan plan/mark plan/planjson"},
 	{"internal/policy", "api problem plan policy/input"},
 	{"internal/policy/decision", "api problem"},
 	{"internal/policy/except", "api problem plan policy strict"},

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/assize-iac/assize/api"
+	"github.com/assize-iac/assize/internal/plan/mark"
 	"github.com/assize-iac/assize/internal/problem"
 )
 
@@ -227,7 +228,7 @@ func isMarks(m any) bool {
 // hidden reports whether v shows nothing where marks say true. Marks that do
 // not fit the value could mean any of it (docs/policy-input.md, rule 3).
 func hidden(v, marks any) bool {
-	if v == nil || !marked(marks) {
+	if v == nil || !mark.Any(marks) {
 		return true
 	}
 	switch m := marks.(type) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/plan"
+	"github.com/assize-iac/assize/internal/plan/mark"
 )
 
 // project names what a policy may see. What it does not name, variables,
@@ -79,9 +80,9 @@ func (r redactor) attributes(v, marks any) (any, any) {
 	switch {
 	case v == nil && marks != true:
 		return nil, r.outermost(marks)
-	case !marked(marks) && !r.secret(v): // nearly every change
+	case !mark.Any(marks) && !r.secret(v): // nearly every change
 		return v, r.outermost(marks)
-	case ok && (fits || !marked(marks)):
+	case ok && (fits || !mark.Any(marks)):
 		return r.object(object, m, marks)
 	default:
 		return nil, true
@@ -96,20 +97,20 @@ func (r redactor) value(v, marks any) (any, any) {
 		return nil, r.marks(marks)
 	case map[string]any:
 		m, fits := marks.(map[string]any)
-		if !fits && marked(marks) || r.keyed(v) || r.keyed(m) {
+		if !fits && mark.Any(marks) || r.keyed(v) || r.keyed(m) {
 			return nil, true
 		}
 		return r.object(v, m, marks)
 	case []any:
 		l, fits := marks.([]any)
-		if fits = fits && len(l) == len(v); !fits && marked(marks) {
+		if fits = fits && len(l) == len(v); !fits && mark.Any(marks) {
 			return nil, true // sets have coarser marks: nobody knows whose they are
 		} else if !fits {
 			l = nil
 		}
 		return r.list(v, l, marks)
 	}
-	if marked(marks) || r.secret(v) {
+	if mark.Any(marks) || r.secret(v) {
 		return nil, true
 	}
 	return v, r.marks(marks)
@@ -125,10 +126,10 @@ func (r redactor) object(v, m map[string]any, marks any) (any, any) {
 		}
 	}
 	for k, e := range v {
-		mark, had := m[k]
-		values[k], mark = r.value(e, mark)
-		if had || marked(mark) {
-			found[k] = mark
+		own, had := m[k]
+		values[k], own = r.value(e, own)
+		if had || mark.Any(own) {
+			found[k] = own
 		}
 	}
 	// A plan that says false for all of an object keeps its false.
@@ -143,13 +144,13 @@ func (r redactor) object(v, m map[string]any, marks any) (any, any) {
 func (r redactor) list(v, l []any, marks any) (any, any) {
 	values, found := make([]any, len(v)), make([]any, len(v))
 	for i, e := range v {
-		var mark any
+		var own any
 		if l != nil {
-			mark = l[i]
+			own = l[i]
 		}
-		values[i], found[i] = r.value(e, mark)
+		values[i], found[i] = r.value(e, own)
 	}
-	if l == nil && !marked(found) {
+	if l == nil && !mark.Any(found) {
 		return values, r.marks(marks)
 	}
 	return values, found
@@ -195,23 +196,6 @@ func (r redactor) keyed(m map[string]any) bool {
 	for k := range m {
 		if r.secret(k) {
 			return true
-		}
-	}
-	return false
-}
-
-// marked reports whether a map of marks holds a true anywhere.
-func marked(marks any) bool {
-	switch m := marks.(type) {
-	case bool:
-		return m
-	case []any:
-		return slices.ContainsFunc(m, marked)
-	case map[string]any:
-		for _, e := range m {
-			if marked(e) {
-				return true
-			}
 		}
 	}
 	return false
