@@ -24,7 +24,7 @@ func Collect(judged []Judged) api.Check {
 		if j.Plan.Error != "" {
 			j.Plan.Outcome = api.Errored
 		}
-		out.Outcome = worse(out.Outcome, j.Plan.Outcome)
+		out.Outcome = Worse(out.Outcome, j.Plan.Outcome)
 		out.Plans = append(out.Plans, j.Plan)
 		for _, v := range j.Verdicts {
 			v.Plan = j.Plan.Path
@@ -44,7 +44,7 @@ func Collect(judged []Judged) api.Check {
 // FailOnWarn makes warnings block (`--fail-on-warn`).
 func FailOnWarn(c api.Check) api.Check {
 	if c.Counts.Warn > 0 {
-		c.Outcome = worse(c.Outcome, api.Failed)
+		c.Outcome = Worse(c.Outcome, api.Failed)
 	}
 	return c
 }
@@ -74,9 +74,9 @@ func count(findings []api.Finding) (n api.Counts) {
 	return n
 }
 
-// worse orders outcomes by how firmly they close the gate; what is none of the
+// Worse orders outcomes by how firmly they close the gate; what is none of the
 // three counts as errored.
-func worse(a, b api.Outcome) api.Outcome {
+func Worse(a, b api.Outcome) api.Outcome {
 	for _, o := range []api.Outcome{a, b} {
 		if o != api.Passed && o != api.Failed {
 			return api.Errored

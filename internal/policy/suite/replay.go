@@ -128,7 +128,7 @@ func Sum(plans []api.ReplayedPlan) api.Replay {
 	out.Counts.Plans = len(plans)
 	for _, p := range plans {
 		*counter(&out.Counts, p.Difference)++
-		out.Outcome = worse(out.Outcome, outcome(p.Difference))
+		out.Outcome = policy.Worse(out.Outcome, outcome(p.Difference))
 		if p.Difference != api.Same {
 			out.Plans = append(out.Plans, p)
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/assize-iac/assize/api"
+	"github.com/assize-iac/assize/internal/policy"
 )
 
 // Compare is the result of one fixture.
@@ -48,15 +49,15 @@ func Outcome(t api.TestedPolicy) api.Outcome {
 	}
 	out := api.Passed
 	for _, p := range t.Plans {
-		out = worse(out, p.Outcome)
+		out = policy.Worse(out, p.Outcome)
 	}
 	for _, test := range t.Tests {
 		if test.Outcome != api.Passed {
-			out = worse(out, api.Failed)
+			out = policy.Worse(out, api.Failed)
 		}
 	}
 	if len(t.Untested) > 0 || t.Mutation != nil && len(t.Mutation.Survivors) > 0 {
-		out = worse(out, api.Failed)
+		out = policy.Worse(out, api.Failed)
 	}
 	return out
 }
@@ -85,20 +86,9 @@ func Overall(policies []api.TestedPolicy) api.Outcome {
 	}
 	out := api.Passed
 	for _, p := range policies {
-		out = worse(out, p.Outcome)
+		out = policy.Worse(out, p.Outcome)
 	}
 	return out
-}
-
-// worse puts what could not be tested above what failed.
-func worse(a, b api.Outcome) api.Outcome {
-	switch {
-	case a != api.Passed && a != api.Failed || b != api.Passed && b != api.Failed:
-		return api.Errored
-	case a == api.Failed || b == api.Failed:
-		return api.Failed
-	}
-	return api.Passed
 }
 
 // OnlyWarns reports whether the names of a Rego policy's rules say that none of

@@ -23,7 +23,7 @@ func Replay(w io.Writer, r api.Replay, o page.Options) error {
 	if r.Outcome == api.Passed {
 		color = page.Green
 	}
-	p.Line(0, p.Paint(color, fmt.Sprintf("%s: %s", plural(c.Plans, "plan"), strings.Join(nonzero(parts), ", "))))
+	p.Line(0, p.Paint(color, fmt.Sprintf("%s: %s", page.Plural(c.Plans, "plan"), strings.Join(nonzero(parts), ", "))))
 	_, err := p.WriteTo(w)
 	return err
 }

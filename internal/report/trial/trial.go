@@ -114,7 +114,7 @@ func (p writer) because(what, text, hint string) {
 
 func (p writer) coverage(c api.Coverage) {
 	for _, r := range c.Rules {
-		p.Line(0, fmt.Sprintf("rule  %s looked at %s", page.Visible(r.Rule), plural(r.Matched, "change")))
+		p.Line(0, fmt.Sprintf("rule  %s looked at %s", page.Visible(r.Rule), page.Plural(r.Matched, "change")))
 	}
 	for _, f := range c.Files {
 		all := len(f.Covered) + len(f.Missed)
@@ -153,7 +153,7 @@ func summary(t api.TestedPolicy) string {
 			passed++
 		}
 	}
-	out := fmt.Sprintf("%s: %s%d of %s as wanted", t.Outcome, lacks(t), passed, plural(len(t.Plans), "plan"))
+	out := fmt.Sprintf("%s: %s%d of %s as wanted", t.Outcome, lacks(t), passed, page.Plural(len(t.Plans), "plan"))
 	if t.Engine != api.Rego {
 		return out
 	}
@@ -163,7 +163,7 @@ func summary(t api.TestedPolicy) string {
 			passed++
 		}
 	}
-	return out + fmt.Sprintf(", %d of %s in Rego passed", passed, plural(len(t.Tests), "test"))
+	return out + fmt.Sprintf(", %d of %s in Rego passed", passed, page.Plural(len(t.Tests), "test"))
 }
 
 // lacks is what failed although everything may be as wanted.
@@ -172,16 +172,9 @@ func lacks(t api.TestedPolicy) string {
 	case len(t.Untested) > 0:
 		return "untested, "
 	case m != nil && len(m.Survivors) > 0:
-		return fmt.Sprintf("%d of %s survived, ", len(m.Survivors), plural(m.Mutants, "mutant"))
+		return fmt.Sprintf("%d of %s survived, ", len(m.Survivors), page.Plural(m.Mutants, "mutant"))
 	}
 	return ""
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // ranges writes sorted numbers, neighbours as 3-5.
