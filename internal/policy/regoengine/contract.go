@@ -135,10 +135,10 @@ func (c *compiled) decide(p *plan.Plan) api.Verdict {
 		Contract: c.agreement(),
 		Notes:    slices.Clone(c.notes), // a verdict's texts are searched for secrets in place
 	}
-	in, err := input.Build(*c.contract, p, c.run.Of(p), c.run.Bounds)
+	seen, digest, err := c.input(p)
+	v.Contract.PolicyInput = digest // "" where there is none
 	if err == nil {
-		v.Contract.PolicyInput = in.Digest
-		v.Findings, err = c.decision(in)
+		v.Findings, err = c.decision(seen)
 	}
 	if err != nil {
 		v.Outcome, v.Error, v.Hint = api.Errored, err.Error(), problem.Hint(err)
@@ -159,13 +159,9 @@ func (c *compiled) agreement() *api.Contract {
 	}
 }
 
-// decision evaluates the entry point on the input's own text.
-func (c *compiled) decision(in *input.Input) ([]api.Finding, error) {
-	value, err := document.Of(in.Text)
-	if err != nil {
-		return nil, err
-	}
-	result, err := c.evaluate(value)
+// decision evaluates the entry point on what the policy is shown.
+func (c *compiled) decision(seen ast.Value) ([]api.Finding, error) {
+	result, err := c.evaluate(seen)
 	if err != nil {
 		return nil, err
 	}
@@ -176,14 +172,21 @@ func (c *compiled) decision(in *input.Input) ([]api.Finding, error) {
 	return decision.Read(answers[0])
 }
 
+// input is the policy input of a plan, as its own text has it, and its digest.
+func (c *compiled) input(p *plan.Plan) (ast.Value, string, error) {
+	in, err := input.Build(*c.contract, p, c.run.Of(p), c.run.Bounds)
+	if err != nil {
+		return nil, "", err
+	}
+	seen, err := document.Of(in.Text)
+	return seen, in.Digest, err
+}
+
 // sees is what the policy is shown of a plan.
 func (c *compiled) sees(p *plan.Plan) (ast.Value, error) {
 	if c.contract == nil {
 		return document.OfPlan(p, c.shape, c.seen)
 	}
-	in, err := input.Build(*c.contract, p, c.run.Of(p), c.run.Bounds)
-	if err != nil {
-		return nil, err
-	}
-	return document.Of(in.Text)
+	seen, _, err := c.input(p)
+	return seen, err
 }
