@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/assize-iac/assize/internal/plan"
 	"github.com/assize-iac/assize/internal/policy"
 	"github.com/assize-iac/assize/internal/problem"
+	"github.com/assize-iac/assize/internal/report/page"
 	"github.com/assize-iac/assize/internal/runner"
 	"github.com/assize-iac/assize/internal/tofu"
 )
@@ -81,10 +81,7 @@ func runApply(ctx context.Context, g *Globals, o applyOptions) error {
 	if err != nil {
 		result.Error, result.Hint = err.Error(), problem.Hint(err)
 	}
-	enc := json.NewEncoder(g.Out)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	if failed := enc.Encode(result); failed != nil && err == nil {
+	if failed := page.JSON(g.Out, result); failed != nil && err == nil {
 		return problem.New(api.Unavailable, "it was applied, but the result could not be written: %w", failed)
 	}
 	return err
