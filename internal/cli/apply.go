@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -58,7 +57,7 @@ func newApplyCmd(g *Globals) *cobra.Command {
 				o.file = args[0]
 			}
 			o.again = again(cmd, o.file)
-			o.command = applying(o.file, ".", o.override...) + chosen(cmd, slices.Concat(benchNames(), vouchedNames(), forgottenNames()))
+			o.command = applying(o.file, ".", o.override...) + chosen(cmd, everyName())
 			return runApply(cmd.Context(), g, o)
 		},
 	}
@@ -127,12 +126,12 @@ func apply(ctx context.Context, g *Globals, o applyOptions, result *api.Applied)
 	}
 	// What is stale is refused before any policy is read (seed 003, "Where each
 	// command judges").
-	bench, err := g.usable(dir, o.policies)
+	jury, err := g.usable(dir, o.policies)
 	if err != nil {
 		result.Outcome = api.ApplyViolated
 		return err
 	}
-	bench = bench.during(run)
+	jury = jury.during(run)
 	overrides, err := o.overrides(stack, run.From.Secrets)
 	if err != nil {
 		result.Outcome = api.ApplyViolated
@@ -143,7 +142,7 @@ func apply(ctx context.Context, g *Globals, o applyOptions, result *api.Applied)
 		return err
 	}
 	now.Document = judged.Digest
-	facts := gate.Facts{Sealed: warrant, Now: now, Policies: bench.verdicts(), Verdicts: bench.judgeOne(w, judged), Place: bench.place, Overrides: overrides, At: g.Now()}
+	facts := gate.Facts{Sealed: warrant, Now: now, Policies: jury.verdicts(), Verdicts: jury.judgeOne(w, judged), Place: jury.place, Overrides: overrides, At: g.Now()}
 	decision, err := decide(facts, judged, result)
 	if err != nil {
 		return err
@@ -155,7 +154,7 @@ func apply(ctx context.Context, g *Globals, o applyOptions, result *api.Applied)
 		return deny(g, w, decision, o, result)
 	}
 	if len(result.Policies) == 0 {
-		fmt.Fprintf(w.out, "The plan was not judged again: %s.\n", bench.unnamed)
+		fmt.Fprintf(w.out, "The plan was not judged again: %s.\n", jury.unnamed)
 	}
 	return typed("assize apply", o.command, carryOut(ctx, g, w, saved, warrant, result))
 }

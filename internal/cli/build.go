@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -49,7 +48,7 @@ func newPolicyBuildCmd(g *Globals) *cobra.Command {
 		Long:  buildHelp + exitHelp,
 		Args:  exactlyOne("policy", "assize policy build policy/ -o policy.tar.gz"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.invocation = chosen(cmd, slices.Concat(benchNames(), vouchedNames(), forgottenNames()))
+			o.invocation = chosen(cmd, everyName())
 			return runBuild(g, o, args[0])
 		},
 	}

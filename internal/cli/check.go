@@ -70,7 +70,7 @@ func runCheck(ctx context.Context, g *Globals, o checkOptions, args []string) er
 	if err != nil {
 		return &Exit{ExitUnknown, err}
 	}
-	bench, err := g.bench(o.dir, o.policies)
+	jury, err := g.jury(o.dir, o.policies)
 	if err != nil {
 		return &Exit{ExitUnknown, err}
 	}
@@ -82,18 +82,18 @@ func runCheck(ctx context.Context, g *Globals, o checkOptions, args []string) er
 	if err != nil {
 		return &Exit{ExitUnknown, err}
 	}
-	check := policy.Collect(bench.during(run).judge(inputs))
+	check := policy.Collect(jury.during(run).judge(inputs))
 	if o.failOnWarn {
 		check = policy.FailOnWarn(check)
 	}
 	// Where nothing judged, a text could only say so again.
-	if len(bench.policies) > 0 || format.Name != "text" {
+	if len(jury.policies) > 0 || format.Name != "text" {
 		if err := format.Write(g.Out, check, g.reportOptions()); err != nil {
 			return &Exit{ExitUnknown, problem.New(api.Internal, "the result could not be written: %w", err)}
 		}
 	}
-	if len(bench.policies) == 0 {
-		return &Exit{ExitUnknown, problem.New(api.Invalid, "%s: nothing was judged", bench.unnamed).
+	if len(jury.policies) == 0 {
+		return &Exit{ExitUnknown, problem.New(api.Invalid, "%s: nothing was judged", jury.unnamed).
 			WithHint("name one with --rules, --rego or --cue, or list one in assize.yaml whose stacks match")}
 	}
 	return checkExit(check.Outcome)

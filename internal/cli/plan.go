@@ -59,7 +59,7 @@ func newPlanCmd(g *Globals) *cobra.Command {
 		Long:  planHelp + exitHelp,
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			o.apply = chosen(cmd, append(benchNames(), forgottenNames()...))
+			o.apply = chosen(cmd, append(judgingNames(), forgottenNames()...))
 			return retyped(again(cmd, o.out), runPlan(cmd.Context(), g, o))
 		},
 	}
@@ -141,7 +141,7 @@ func makePlan(ctx context.Context, g *Globals, stack *runner.Stack, o planOption
 	if err != nil {
 		return none, err
 	}
-	bench, err := g.usable(stack.Session.Dir, o.policies)
+	jury, err := g.usable(stack.Session.Dir, o.policies)
 	if err != nil {
 		return none, err
 	}
@@ -155,7 +155,7 @@ func makePlan(ctx context.Context, g *Globals, stack *runner.Stack, o planOption
 		return none, nothingSaved(err)
 	}
 	defer planned.Close() // saved or not, the working copy goes
-	verdicts := bench.during(run).judgeOne(w, planned.Plan)
+	verdicts := jury.during(run).judgeOne(w, planned.Plan)
 	// Ctrl-C reaches a policy's child process as well; its end is no verdict.
 	if ctx.Err() != nil {
 		return none, problem.New(api.Unavailable, "interrupted; no plan file was written")
@@ -165,8 +165,8 @@ func makePlan(ctx context.Context, g *Globals, stack *runner.Stack, o planOption
 			return none, err
 		}
 	}
-	o.unnamed = bench.unnamed
-	return conclude(g, w, planned, bench.place, verdicts, o)
+	o.unnamed = jury.unnamed
+	return conclude(g, w, planned, jury.place, verdicts, o)
 }
 
 // conclude prints what the policies came to, and keeps the plan unless one of
@@ -255,14 +255,17 @@ func nothingSaved(err error) error {
 	return &problem.Error{Code: problem.Code(err), Message: err.Error() + "; no plan file was written", Hint: problem.Hint(err), Cause: err}
 }
 
-// benchNames are the flags that say which stack it is, and who judges.
-func benchNames() []string {
+// judgingNames are the flags that say which stack it is, and who judges.
+func judgingNames() []string {
 	return []string{"chdir", "policy", "rules", "rego", "cue", "namespace", "all-namespaces", "data", "input-shape", "exceptions"}
 }
 
+// everyName are these and what says where the plan comes from.
+func everyName() []string { return slices.Concat(judgingNames(), vouchedNames(), forgottenNames()) }
+
 // again are the flags of a plan that would take the place of the one in file.
 func again(cmd *cobra.Command, file string) string {
-	return chosen(cmd, slices.Concat(benchNames(), vouchedNames(), forgottenNames())) + flagged("--out", file)
+	return chosen(cmd, everyName()) + flagged("--out", file)
 }
 
 // chosen repeats those of the named flags that were given, ready to be typed.

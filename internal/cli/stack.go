@@ -104,8 +104,8 @@ func (f policyFlags) named() bool { return len(f.any)+len(f.rules)+len(f.rego)+l
 // usable reads and compiles every policy that is named, and the exceptions. It
 // runs before the tool does anything at all (seed 003, "Refusals of the policy
 // itself").
-func (g *Globals) usable(dir string, flags policyFlags) (bench, error) {
-	b, err := g.bench(dir, flags)
+func (g *Globals) usable(dir string, flags policyFlags) (jury, error) {
+	b, err := g.jury(dir, flags)
 	if err != nil {
 		return b, &Exit{ExitPolicy, err}
 	}
@@ -141,7 +141,7 @@ func unusable(what, path string, err error) error {
 // judgeOne judges one plan. It does not wait for them once there was
 // an interrupt; then every verdict is an error, and the process is about to end,
 // which ends a policy's child process.
-func (b bench) judgeOne(w *work, p *plan.Plan) []api.Verdict {
+func (b jury) judgeOne(w *work, p *plan.Plan) []api.Verdict {
 	w.progress.step("judging")
 	defer w.progress.step("")
 	judged := make(chan []api.Verdict, 1)

@@ -41,7 +41,7 @@ func TestChosen(t *testing.T) {
 	if err := cmd.ParseFlags([]string{"-C", "my stack", "--policy", "p", "--policy", "q r", "--all-namespaces"}); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := chosen(cmd, benchNames()), " -C 'my stack' --policy p --policy 'q r' --all-namespaces=true"; got != want {
+	if got, want := chosen(cmd, judgingNames()), " -C 'my stack' --policy p --policy 'q r' --all-namespaces=true"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
@@ -87,7 +87,7 @@ func TestInterruptedJudging(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	w := &work{progress: newProgress(&bytes.Buffer{}, &bytes.Buffer{}, "x"), interrupted: ctx.Done()}
-	b := bench{engines: []policy.Engine{engine}, policies: []namedPolicy{{src: policy.Source{Path: "p.json", Language: api.Rules}}}, clock: time.Now}
+	b := jury{engines: []policy.Engine{engine}, policies: []namedPolicy{{src: policy.Source{Path: "p.json", Language: api.Rules}}}, clock: time.Now}
 	verdicts := b.judgeOne(w, &plan.Plan{})
 	if len(verdicts) != 1 || verdicts[0].Outcome != api.Errored {
 		t.Errorf("got %+v", verdicts)

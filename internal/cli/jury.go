@@ -18,8 +18,8 @@ import (
 	"github.com/assize-iac/assize/internal/report"
 )
 
-// A bench is who judges: policies, and the exceptions to what they say.
-type bench struct {
+// A jury is who judges in one place: policies, and the exceptions to what they say.
+type jury struct {
 	engines    []policy.Engine
 	policies   []namedPolicy
 	exceptions []except.File
@@ -30,10 +30,10 @@ type bench struct {
 	unnamed string // why there are no policies, if there are none
 }
 
-// bench reads everything that judges in dir. Exceptions that cannot be read are
+// jury reads everything that judges in dir. Exceptions that cannot be read are
 // not an error yet: like a policy that cannot, they get an errored verdict.
-func (g *Globals) bench(dir string, flags policyFlags) (bench, error) {
-	b := bench{engines: g.Engines, clock: g.Now, place: "."}
+func (g *Globals) jury(dir string, flags policyFlags) (jury, error) {
+	b := jury{engines: g.Engines, clock: g.Now, place: "."}
 	cfg, err := flags.governing(dir) // once, for everything must come from one reading
 	if err != nil {
 		return b, err
@@ -104,9 +104,9 @@ func readExceptions(dir, path string) except.File {
 	return except.Load(path, data)
 }
 
-// during is the bench for one run: where the plan comes from is a fact of it, and
+// during is the jury for one run: where the plan comes from is a fact of it, and
 // not of a policy.
-func (b bench) during(run policy.Run) bench {
+func (b jury) during(run policy.Run) jury {
 	b.policies, b.secrets = slices.Clone(b.policies), run.From.Secrets
 	for i := range b.policies {
 		b.policies[i].src.Run = run
@@ -116,7 +116,7 @@ func (b bench) during(run policy.Run) bench {
 
 // verdicts is how many verdicts a plan gets. Exceptions without a policy have
 // nothing to say: there is nothing that they could be exceptions to.
-func (b bench) verdicts() int {
+func (b jury) verdicts() int {
 	if len(b.policies) == 0 {
 		return 0
 	}
@@ -126,7 +126,7 @@ func (b bench) verdicts() int {
 // judge judges every plan by every policy, as many policies at a time as there
 // are cores. The order of the result is that of the arguments; the verdicts of
 // the exceptions come last, for they say what was of use.
-func (b bench) judge(inputs []planInput) []policy.Judged {
+func (b jury) judge(inputs []planInput) []policy.Judged {
 	now := b.clock()
 	out := make([]policy.Judged, len(inputs))
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
@@ -150,7 +150,7 @@ func (b bench) judge(inputs []planInput) []policy.Judged {
 	return out
 }
 
-func (b bench) one(p namedPolicy, in planInput, now time.Time) api.Verdict {
+func (b jury) one(p namedPolicy, in planInput, now time.Time) api.Verdict {
 	if p.err != nil {
 		return policy.Errored(p.src, p.err)
 	}
@@ -165,7 +165,7 @@ func excuses(files []except.File, now time.Time) (out []policy.Excuse) {
 }
 
 // conclude adds what is known only when every policy has judged every plan.
-func (b bench) conclude(inputs []planInput, out []policy.Judged, now time.Time) {
+func (b jury) conclude(inputs []planInput, out []policy.Judged, now time.Time) {
 	used := except.Used(out)
 	for i, in := range inputs {
 		if in.err != nil || len(b.policies) == 0 {
