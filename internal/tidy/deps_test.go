@@ -80,6 +80,9 @@ var imports = []struct {
 	// What one file that holds a whole policy looks like, bytes in and out.
 	{"internal/policy/bundle", "api problem policy"},
 
+	// Time and goroutines, and nothing else of the machine: in which order stacks go.
+	{"internal/rollout", "api problem stack"},
+
 	// The machine around us: files, processes. What a checkout holds is found
 	// without running any of it: scan reads configuration of the tools, git asks
 	// git. repo reads policies, so it
@@ -110,6 +113,7 @@ var impurePackages = []string{
 	"internal/tofu",
 	"internal/tofu/tofutest",
 	"internal/runner",
+	"internal/rollout",
 	"internal/cli",
 	"internal/tidy",
 	"internal/bench",
