@@ -2,9 +2,7 @@ package report
 
 import (
 	"bytes"
-	"fmt"
 	"io"
-	"strings"
 
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/report/page"
@@ -18,7 +16,7 @@ func GitHub(w io.Writer, c api.Check, _ Options) error {
 	var b bytes.Buffer
 	errors := 0
 	for _, f := range failures(c) {
-		command(&b, "error", "could not judge", f.advice())
+		b.WriteString(page.Annotation("error", "could not judge", f.advice()))
 	}
 	weight := weigh(c)
 	for _, f := range ranked(c.Findings) {
@@ -26,11 +24,11 @@ func GitHub(w io.Writer, c api.Check, _ Options) error {
 		if kind == "error" {
 			errors++
 		}
-		command(&b, kind, f.Rule, annotationText(f))
+		b.WriteString(page.Annotation(kind, f.Rule, annotationText(f)))
 	}
 	// The last word, so that a log that shows no annotation still says it.
 	if !judged(outcome(c)) || (c.Outcome == api.Failed && errors == 0) {
-		command(&b, "error", "assize", summary(c))
+		b.WriteString(page.Annotation("error", "assize", summary(c)))
 	}
 	_, err := w.Write(b.Bytes())
 	return err
@@ -61,16 +59,3 @@ func annotationText(f api.Finding) string {
 	}
 	return text
 }
-
-// command writes one workflow command. The runner cuts properties at commas
-// and ends them at the first "::", and reads a command wherever a line begins
-// with one, so all four are escaped as it expects (docs/report.md, rule 4).
-// Texts are disarmed first: other services read this log too.
-func command(b *bytes.Buffer, kind, title, text string) {
-	data := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
-	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
-	fmt.Fprintf(b, "::%s title=%s::%s\n", kind,
-		property.Replace(disarmed(page.Visible(title))), data.Replace(disarmed(lines(text))))
-}
-
-func disarmed(text string) string { return string(page.Disarm([]byte(text))) }

@@ -153,7 +153,7 @@ func TestInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, interrupt := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, interrupt)
-		o := rollout.Order{Waves: [][]stack.Key{keys("a b c"), keys("d e f")}, Parallel: 2, Blocks: blocks("a:d", "b:e"), Now: time.Now}
+		o := rollout.Order{Waves: [][]stack.Key{keys("a b c"), keys("d e f")}, Parallel: 2, Blocks: blocks("a:d", "b:e", "c:f"), Now: time.Now}
 		results := rollout.Run(ctx, o, func(ctx context.Context, k stack.Key, _ func(string)) api.StackResult {
 			<-ctx.Done()
 			time.Sleep(time.Minute)

@@ -47,7 +47,7 @@ var imports = []struct {
 	{"internal/settings", "api problem settings/template stack strict"},
 
 	// How a result looks: report joins the formats, show is the summary of one
-	// plan, contrast the difference of two, graph draws stacks, page is how text of unknown origin is made safe to
+	// plan, contrast the difference of two, graph draws stacks, board a rollout of them, page is how text of unknown origin is made safe to
 	// print.
 	{"internal/report/page", "api"},
 	{"internal/report/show", "plan report/page"},
@@ -56,6 +56,7 @@ var imports = []struct {
 	{"internal/report/inforce", "api report/page settings stack"},
 	{"internal/report/parcel", "api policy report/page"},
 	{"internal/report/graph", "api report/page"},
+	{"internal/report/board", "api report/page"},
 	{"internal/report", "api plan policy report/page report/show"},
 
 	// Policy engines: pure evaluators of one language each, and the process
@@ -161,6 +162,7 @@ var homes = map[string]string{
 	"github.com/zclconf/go-cty/":        "internal/repo/scan",
 	"github.com/robfig/cron/":           "internal/settings",
 	"github.com/gowebpki/jcs":           "internal/gate",
+	"github.com/rivo/uniseg":            "internal/report/board",
 	"github.com/spf13/cobra":            "internal/cli cmd/assize",
 	"golang.org/x/sys/":                 "internal/policy/confine internal/tofu",
 	"golang.org/x/term":                 "internal/cli",
