@@ -1,7 +1,7 @@
 package api
 
 // WarrantFormat is the version of [Warrant] that this build writes.
-const WarrantFormat = 2
+const WarrantFormat = 3
 
 // A Warrant binds one exact plan to the policies that judged it and to
 // everything it was made from. An apply needs one, and is refused when
@@ -30,6 +30,7 @@ type Binding struct {
 	LockFile      string   `json:"lock_file"` // "" when there is none
 	Variables     string   `json:"variables"` // salted, because a variable may be a short secret
 	Backend       string   `json:"backend"`   // where the state is kept; salted, because its address may hold a secret
+	Settings      string   `json:"settings"`  // what assize.yaml says of the stack; salted, because a variable may be a short secret
 	Salt          string   `json:"salt"`
 	VarFiles      []string `json:"var_files"` // relative to the stack's directory
 	Tool          Tool     `json:"tool"`

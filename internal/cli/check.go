@@ -183,7 +183,7 @@ func (g *Globals) readPlan(path string) ([]byte, error) {
 }
 
 func (g *Globals) showPlan(ctx context.Context, planFile string) ([]byte, error) {
-	tool, err := tofu.Find(os.Getenv)
+	tool, err := tofu.Find(os.Getenv("ASSIZE_TOOL"), os.Getenv("ASSIZE_TOOL_VERSION"), os.Getenv)
 	if err != nil {
 		return nil, err
 	}

@@ -78,7 +78,7 @@ type work struct {
 // workOn finds the tool and joins it with the streams and signals of this
 // process. The returned context is done after an interrupt.
 func (g *Globals) workOn(ctx context.Context, stack *runner.Stack, json bool) (context.Context, *work, error) {
-	tool, err := tofu.Find(os.Getenv)
+	tool, err := tofu.Find(os.Getenv("ASSIZE_TOOL"), os.Getenv("ASSIZE_TOOL_VERSION"), os.Getenv)
 	if err != nil {
 		return ctx, nil, err
 	}

@@ -50,6 +50,9 @@ func Still(was, now api.Binding) []api.Refusal {
 	if moved(was.Variables, now.Variables) {
 		add("variables", "the variables have changed since the plan was made (in their files, or TF_VAR_* in the environment)", planAgain)
 	}
+	if moved(was.Settings, now.Settings) {
+		add("settings", "the settings of the stack in assize.yaml or .assize.yaml have changed since the plan was made", planAgain)
+	}
 	if moved(was.Workspace, now.Workspace) {
 		add("workspace", fmt.Sprintf("the workspace is %q, and the plan was made in %q", now.Workspace, was.Workspace),
 			fmt.Sprintf("select the workspace %s (TF_WORKSPACE=%s), or run assize plan", was.Workspace, was.Workspace))
@@ -59,11 +62,12 @@ func Still(was, now api.Binding) []api.Refusal {
 
 // Unsafe reports whether one of the refusals is about something without which
 // the tool must not even be started: it would be another program, install
-// other providers, or create another workspace (docs/warrant.md, rule 4).
+// other providers, be given another backend, or create another workspace
+// (docs/warrant.md, rule 4).
 func Unsafe(refusals []api.Refusal) bool {
 	for _, r := range refusals {
 		switch r.What {
-		case "warrant", "plan", "tool", "lock_file", "workspace":
+		case "warrant", "plan", "tool", "lock_file", "settings", "workspace":
 			return true
 		}
 	}

@@ -28,7 +28,7 @@ func digest(s string) string { return "sha256:" + strings.Repeat(s, 64) }
 func binding() api.Binding {
 	return api.Binding{
 		Plan: digest("1"), Document: digest("2"), Configuration: digest("3"), LockFile: digest("4"), Variables: digest("5"),
-		Backend: digest("7"), Salt: "salt", VarFiles: []string{"prod.tfvars"}, Flags: []string{"-destroy"},
+		Backend: digest("7"), Settings: digest("8"), Salt: "salt", VarFiles: []string{"prod.tfvars"}, Flags: []string{"-destroy"},
 		Tool:      api.Tool{Name: "tofu", Version: "1.12.6", Digest: digest("6")},
 		State:     api.State{Lineage: "a", Serial: 3},
 		Workspace: "default", Commit: "abc", Provenance: provenance(),
@@ -90,6 +90,10 @@ func TestCompare(t *testing.T) {
 			"tofu is another program than the one that made the plan (sha256:666666666666, now sha256:ffffffffffff)"},
 		{"backend", func(b *api.Binding) { b.Backend = digest("f") },
 			"the backend is not that of the plan: its settings, or variables in the environment that steer it, are others"},
+		{"settings", func(b *api.Binding) { b.Settings = digest("f") },
+			"the settings of the stack in assize.yaml or .assize.yaml have changed since the plan was made"},
+		{"settings", func(b *api.Binding) { b.Settings = "" },
+			"the settings of the stack in assize.yaml or .assize.yaml have changed since the plan was made"},
 		{"workspace", func(b *api.Binding) { b.Workspace = "prod" }, `the workspace is "prod", and the plan was made in "default"`},
 		{"provenance", func(b *api.Binding) { b.Provenance.Kind = api.ManualRun }, `the kind is "manual", and the plan was judged with "tracked"`},
 		{"provenance", func(b *api.Binding) { b.Provenance.Source.CommitSHA = nil },
@@ -288,7 +292,7 @@ func TestOpen(t *testing.T) {
 		"another count":                     strings.Replace(string(text), `"create": 1`, `"create": 0`, 1),
 		"another time":                      strings.Replace(string(text), `2026-11-30`, `2027-11-30`, 1),
 		"no seal":                           strings.Replace(string(text), w.Seal, "", 1),
-		"another format":                    strings.Replace(string(text), `"format": 2`, `"format": 1`, 1),
+		"another format":                    strings.Replace(string(text), `"format": 3`, `"format": 2`, 1),
 		"another kind of run":               strings.Replace(string(text), `"tracked"`, `"manual"`, 1),
 		"a seal over a speculative run":     string(encode(t, reseal(t, speculative))),
 		"a seal over a policy that said no": string(encode(t, reseal(t, failed))),

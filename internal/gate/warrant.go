@@ -99,7 +99,7 @@ func intact(w api.Warrant) error {
 func sound(w api.Warrant) error {
 	b := w.Binding
 	// A lock file and a state may not exist yet; everything else does.
-	for _, d := range []string{b.Plan, b.Document, b.Configuration, b.Variables, b.Backend, b.Tool.Name, b.Tool.Version, b.Tool.Digest, b.Workspace} {
+	for _, d := range []string{b.Plan, b.Document, b.Configuration, b.Variables, b.Backend, b.Settings, b.Tool.Name, b.Tool.Version, b.Tool.Digest, b.Workspace} {
 		if d == "" {
 			return damaged("the warrant does not say what the plan was made from")
 		}

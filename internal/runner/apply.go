@@ -24,8 +24,7 @@ func (s *Stack) Prepare(ctx context.Context) error {
 	if err := s.refuseErrored(); err != nil {
 		return err
 	}
-	s.step("initialising")
-	return s.Session.InitLocked(ctx)
+	return s.initialise(ctx, true)
 }
 
 // Read shows the saved plan with the flags its warrant names.
@@ -34,7 +33,7 @@ func (s *Stack) Read(ctx context.Context, v *Saved, b api.Binding) (*plan.Plan, 
 	if err != nil {
 		return nil, err
 	}
-	return s.show(ctx, v.copy, flags)
+	return s.show(ctx, s.Session, v.copy, flags)
 }
 
 // Apply consumes the saved plan and applies it; was is the state it was made

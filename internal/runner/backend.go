@@ -53,7 +53,7 @@ func (s *Stack) backend(salt string) (string, error) {
 	}
 	h := sha256.New()
 	fmt.Fprintf(h, "assize.backend/v1\n%q\n%q %q\n", salt, kind, settings)
-	vars := s.Session.Tool.Matching(steers)
+	vars := s.asPlanned().Matching(steers)
 	for _, name := range slices.Sorted(maps.Keys(vars)) {
 		if vars[name] != "" { // empty is unset, to every backend
 			fmt.Fprintf(h, "%q=%q\n", name, vars[name])

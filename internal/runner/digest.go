@@ -140,7 +140,7 @@ func (s *Stack) variables(salt string, files []string) (string, error) {
 			}
 		}
 	}
-	vars := s.Session.Tool.Variables()
+	vars := s.asPlanned().Variables()
 	for _, name := range slices.Sorted(maps.Keys(vars)) {
 		fmt.Fprintf(h, "%q=%q\n", name, vars[name])
 	}

@@ -49,6 +49,9 @@ func (s *Stack) Still(b api.Binding) (api.Binding, error) {
 	if now.Backend, err = s.backend(b.Salt); err != nil {
 		return api.Binding{}, err
 	}
+	if now.Settings, err = s.settingsDigest(b.Salt); err != nil {
+		return api.Binding{}, err
+	}
 	if now.Workspace, err = s.Session.Workspace(); err != nil {
 		return api.Binding{}, err
 	}

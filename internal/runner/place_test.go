@@ -129,7 +129,7 @@ func TestGitIgnoreIsPutRight(t *testing.T) {
 		st := newStage(t, nil)
 		st.write(".assize/.gitignore", text)
 		st.saved()
-		if data, err := os.ReadFile(filepath.Join(st.dir, ".assize", ".gitignore")); err != nil || string(data) != "*\n" {
+		if data, err := os.ReadFile(filepath.Join(st.dir, ".assize", ".gitignore")); err != nil || string(data) != "*\n!/hooks/\n!/hooks/*\n" {
 			t.Errorf("%q became %q, %v", text, data, err)
 		}
 	}

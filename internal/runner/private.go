@@ -31,8 +31,8 @@ type private struct {
 	lock *os.File
 }
 
-func newPrivate(dir string) (*private, error) {
-	home, err := prepare(dir)
+func (s *Stack) newPrivate() (*private, error) {
+	home, err := s.prepare()
 	if err != nil {
 		return nil, err
 	}
@@ -57,19 +57,67 @@ func (p *private) close() {
 	}
 }
 
-// prepare makes the directory private.
-func prepare(dir string) (string, error) {
-	home := filepath.Join(dir, dirName)
-	if err := os.Mkdir(home, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return "", unwritable(home, err)
+// home is where what belongs to this stack is kept: instances share a directory,
+// and nothing else.
+func (s *Stack) home() string {
+	home := filepath.Join(s.Session.Dir, dirName)
+	if name := s.settings.Instance; name != "" {
+		home = filepath.Join(home, instancesName, name)
 	}
-	if err := refuseLink(home); err != nil {
+	return home
+}
+
+// instancesName is where each instance has its home, called like it.
+const instancesName = "instances"
+
+// prepare makes the stack's home, private.
+func (s *Stack) prepare() (string, error) {
+	home, err := Private(s.Session.Dir)
+	if err != nil || s.settings.Instance == "" {
+		return home, err
+	}
+	for _, dir := range []string{filepath.Dir(s.home()), s.home()} {
+		if err := makePrivate(dir); err != nil {
+			return "", err
+		}
+	}
+	return s.home(), nil
+}
+
+// Private makes the private directory of dir, which is that of a stack or the
+// root, and returns it.
+func Private(dir string) (string, error) {
+	home := filepath.Join(dir, dirName)
+	if err := makePrivate(home); err != nil {
 		return "", err
 	}
-	if err := os.Chmod(home, 0o700); err != nil {
-		return "", unwritable(home, err)
-	}
 	return home, keepFromGit(filepath.Join(home, ".gitignore"))
+}
+
+func makePrivate(home string) error {
+	if err := os.Mkdir(home, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return unwritable(home, err)
+	}
+	if err := refuseLink(home); err != nil {
+		return err
+	}
+	if err := os.Chmod(home, 0o700); err != nil {
+		return unwritable(home, err)
+	}
+	return nil
+}
+
+// refuseLinks looks at every directory down to the stack's home.
+func (s *Stack) refuseLinks() error {
+	for _, dir := range []string{s.resolve(dirName), filepath.Dir(s.home()), s.home()} {
+		if dir == s.Session.Dir {
+			continue // it may well be a link
+		}
+		if err := refuseLink(dir); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // refuseLink refuses a directory that leads elsewhere: a checkout could carry a
@@ -88,14 +136,15 @@ func refuseLink(home string) error {
 func keepFromGit(path string) error {
 	info, err := os.Lstat(path)
 	if err == nil && info.Mode().IsRegular() {
-		if data, err := os.ReadFile(path); err == nil && string(data) == ignoreAll {
+		if data, err := os.ReadFile(path); err == nil && string(data) == ignoreText {
 			return nil
 		}
 	}
-	return place(strings.NewReader(ignoreAll), path)
+	return place(strings.NewReader(ignoreText), path)
 }
 
-const ignoreAll = "*\n"
+// ignoreText leaves the hooks to git: a stack may be the root.
+const ignoreText = "*\n!/hooks/\n!/hooks/*\n"
 
 // claimedName is the name that [Saved.Claim] gives a warrant for a moment.
 var claimedName = regexp.MustCompile(`\.warrant\.json\.[A-Z2-7]{26}$`)

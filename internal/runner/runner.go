@@ -11,18 +11,27 @@ import (
 	"encoding/hex"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/plan"
 	"github.com/assize-iac/assize/internal/problem"
+	"github.com/assize-iac/assize/internal/redact"
+	"github.com/assize-iac/assize/internal/settings"
 	"github.com/assize-iac/assize/internal/tofu"
 )
 
-// A Stack is one directory of configuration and the tool that works in it.
+// A Stack is one directory of configuration, or one instance of it, and the tool
+// that works in it. [Open] makes one as it is configured; a literal is a directory
+// as it is.
 type Stack struct {
 	Session tofu.Session
 	Step    func(doing string) // told what is being done, for a progress line; may be nil
+
+	root     string // of assize.yaml or the checkout; "" for a directory as it is
+	settings settings.Effective
+	planEnv  []string // of the tool when it plans; nil where the mode makes no difference
 }
 
 // Options say what to plan.
@@ -31,6 +40,18 @@ type Options struct {
 	Vars  []string // -var=... and -var-file=..., in the order of the command line, for the last one counts
 
 	Provenance api.Provenance // what the caller vouches for; it is kept in the binding, and not looked at
+
+	// Overlay, if there is one, is called after init and after everything was
+	// observed, and the plan is made in what it returns. Such a plan is
+	// conditional: it shows what will be planned once something else has been
+	// applied, and is never applied itself.
+	Overlay func(context.Context) (*Overlay, error)
+}
+
+// An Overlay is a mirror of the stack's directory.
+type Overlay struct {
+	Dir     string   // absolute
+	Environ []string // what the tool gets besides
 }
 
 // A Planned is a plan in a private directory, with what it was made from. It
@@ -41,12 +62,17 @@ type Planned struct {
 	Binding api.Binding
 	Changes bool // the tool says that there is something to do
 
+	Conditional bool // it was made in an overlay
+
 	file    string
 	private *private
 }
 
 // Close removes the plan from the private directory.
 func (p *Planned) Close() { p.private.close() }
+
+// File is the plan's file in the private directory, for a hook.
+func (p *Planned) File() string { return p.file }
 
 // Plan makes a plan. What it was made from is observed before the tool reads
 // it and again afterwards: a plan of a moving target is refused, because no
@@ -55,12 +81,18 @@ func (s *Stack) Plan(ctx context.Context, o Options) (_ *Planned, err error) {
 	if err := s.refuseErrored(); err != nil {
 		return nil, err
 	}
+	files, err := s.varFiles()
+	if err != nil {
+		return nil, err
+	}
+	o.Vars = append(files, o.Vars...) // what is typed wins
 	origin := s.origin(o)
 	if err := s.refusePipes(origin.VarFiles); err != nil {
 		return nil, err
 	}
-	p := &Planned{Run: newRun()}
-	if p.private, err = newPrivate(s.Session.Dir); err != nil {
+	s.Session.Secrets = redact.New(s.secrets(o.Vars))
+	p := &Planned{Run: newRun(), Conditional: o.Overlay != nil}
+	if p.private, err = s.newPrivate(); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -68,23 +100,48 @@ func (s *Stack) Plan(ctx context.Context, o Options) (_ *Planned, err error) {
 			p.Close()
 		}
 	}()
-	s.step("initialising")
-	if err := s.Session.Init(ctx); err != nil {
+	if err := s.initialise(ctx, false); err != nil {
 		return nil, err
 	}
 	s.step("reading the state")
 	if p.Binding, err = s.Observe(ctx, origin); err != nil {
 		return nil, err
 	}
+	session, args, err := s.stage(ctx, o)
+	if err != nil {
+		return nil, err
+	}
 	p.file = filepath.Join(p.private.path, "plan.tfplan")
 	s.step("planning")
-	if p.Changes, err = s.Session.Plan(ctx, p.file, append(arguments(o.Flags), o.Vars...)); err != nil {
+	if p.Changes, err = session.Plan(ctx, p.file, args); err != nil {
 		return nil, err
 	}
 	if err := os.Chmod(p.file, 0o600); err != nil {
 		return nil, problem.New(api.Internal, "%s saved no plan: %w", s.Session.Tool.Name, err)
 	}
-	return p, s.complete(ctx, p, o.Flags)
+	return p, s.complete(ctx, session, p, o.Flags)
+}
+
+// stage says where the tool plans, and with which flags. In an overlay it has
+// the providers and modules of the real directory, holds no lock, for nothing
+// will come of it, and finds variable files where they really are.
+func (s *Stack) stage(ctx context.Context, o Options) (tofu.Session, []string, error) {
+	session, args := s.Session, append(arguments(o.Flags), o.Vars...)
+	if o.Overlay == nil {
+		return session, args, nil
+	}
+	over, err := o.Overlay(ctx)
+	if err != nil {
+		return session, nil, err
+	}
+	session.Dir = over.Dir
+	session.Tool.Env = slices.Concat(session.Tool.Environ(), over.Environ, []string{"TF_DATA_DIR=" + s.Session.DataDir()})
+	for i, arg := range args {
+		if file, ok := strings.CutPrefix(arg, "-var-file="); ok {
+			args[i] = "-var-file=" + s.resolve(file)
+		}
+	}
+	return session, append(args, "-lock=false"), nil
 }
 
 // newRun draws the name of a run. What is bound to it, such as an override,
@@ -96,12 +153,12 @@ func newRun() string {
 }
 
 // complete reads the plan back, and what it was made from once more.
-func (s *Stack) complete(ctx context.Context, p *Planned, flags plan.Flags) error {
+func (s *Stack) complete(ctx context.Context, session tofu.Session, p *Planned, flags plan.Flags) error {
 	var err error
 	if p.Binding.Plan, err = fileDigest(p.file); err != nil {
 		return err
 	}
-	if p.Plan, err = s.show(ctx, p.file, flags); err != nil {
+	if p.Plan, err = s.show(ctx, session, p.file, flags); err != nil {
 		return err
 	}
 	p.Binding.Document = p.Plan.Digest
@@ -114,9 +171,9 @@ func (s *Stack) complete(ctx context.Context, p *Planned, flags plan.Flags) erro
 
 // show reads a plan file as the tool shows it. The flags are the caller's
 // word, for not every tool writes them into the plan.
-func (s *Stack) show(ctx context.Context, file string, flags plan.Flags) (*plan.Plan, error) {
+func (s *Stack) show(ctx context.Context, session tofu.Session, file string, flags plan.Flags) (*plan.Plan, error) {
 	s.step("reading the plan")
-	raw, err := s.Session.Show(ctx, file)
+	raw, err := session.Show(ctx, file)
 	if err != nil {
 		return nil, err
 	}
@@ -154,6 +211,7 @@ func settled(before, after api.Binding) error {
 		{"the lock file", before.LockFile, after.LockFile},
 		{"a variable file", before.Variables, after.Variables},
 		{"the backend", before.Backend, after.Backend},
+		{"the settings", before.Settings, after.Settings},
 		{"the workspace", before.Workspace, after.Workspace},
 		{"the tool", before.Tool.Digest, after.Tool.Digest},
 	} {

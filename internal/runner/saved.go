@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -19,13 +20,25 @@ import (
 // warrantMax bounds what is read as a warrant.
 const warrantMax = 64 << 20
 
-// DefaultFile is where a plan is saved when nothing else is said.
-const DefaultFile = dirName + "/plan.tfplan"
+// DefaultFile is where a plan is saved when nothing else is said, in a stack
+// without an instance.
+const DefaultFile = dirName + "/" + planName
+
+const planName = "plan.tfplan"
+
+// DefaultFile is where a plan of this stack is saved when nothing else is said,
+// relative to its directory.
+func (s *Stack) DefaultFile() string {
+	if name := s.settings.Instance; name != "" {
+		return path.Join(dirName, instancesName, name, planName)
+	}
+	return DefaultFile
+}
 
 // Files are the two files of a saved plan; file is relative to the stack, "" for the
 // default.
 func (s *Stack) Files(file string) (plan, warrant string) {
-	if plan = s.resolve(filepath.FromSlash(DefaultFile)); file == "" || s.resolve(file) == plan {
+	if plan = filepath.Join(s.home(), planName); file == "" || s.resolve(file) == plan {
 		return plan, filepath.Join(filepath.Dir(plan), "plan.warrant.json")
 	}
 	plan = s.resolve(file)
@@ -37,6 +50,16 @@ func (s *Stack) Files(file string) (plan, warrant string) {
 func (s *Stack) OverrideFile(file string) string {
 	_, warrant := s.Files(file)
 	return overrideBeside(warrant)
+}
+
+// beside lists what is nothing without the warrant of file.
+func (s *Stack) beside(file string) []string {
+	plan, warrant := s.Files(file)
+	names := []string{overrideBeside(warrant)}
+	if plan == filepath.Join(s.home(), planName) {
+		names = append(names, s.judgedFile())
+	}
+	return names
 }
 
 func overrideBeside(warrant string) string {
@@ -54,7 +77,7 @@ func (s *Stack) SaveOverride(path string, doc []byte) error {
 // (docs/warrant.md, rule 6). A file that no warrant vouches for is somebody
 // else's and is left alone.
 func (s *Stack) Void(file string) (bool, error) {
-	if err := refuseLink(s.resolve(dirName)); err != nil {
+	if err := s.refuseLinks(); err != nil {
 		return false, err
 	}
 	if err := s.savable(file); err != nil {
@@ -66,11 +89,11 @@ func (s *Stack) Void(file string) (bool, error) {
 	hasPlan := err == nil
 	_, err = os.Lstat(warrant)
 	hasWarrant := err == nil
-	if hasPlan && !hasWarrant && filepath.Dir(plan) != s.resolve(dirName) {
+	if hasPlan && !hasWarrant && filepath.Dir(plan) != s.home() {
 		return false, problem.New(api.Conflict, "%s exists and is no plan that assize has saved", plan).
 			WithHint("name another file with --out, or remove it")
 	}
-	for _, path := range []string{warrant, overrideBeside(warrant), plan} { // the warrant first: without it the plan is nothing
+	for _, path := range append([]string{warrant, plan}, s.beside(file)...) { // the warrant first: without it the plan is nothing
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return false, unwritable(path, err)
 		}
@@ -81,6 +104,9 @@ func (s *Stack) Void(file string) (bool, error) {
 // Save puts a plan and its warrant in place, the warrant last, for it is what
 // makes the plan one that can be applied.
 func (s *Stack) Save(p *Planned, file string, warrant []byte) error {
+	if p.Conditional {
+		return problem.New(api.Internal, "a conditional plan is never saved")
+	}
 	planPath, warrantPath := s.Files(file)
 	f, err := os.Open(p.file)
 	if err != nil {
@@ -127,6 +153,7 @@ type Saved struct {
 	Warrant []byte // as it was read
 
 	plan, warrant string // where they are
+	beside        []string
 	copy          string
 	private       *private
 }
@@ -134,9 +161,12 @@ type Saved struct {
 // Close removes the private copy.
 func (v *Saved) Close() { v.private.close() }
 
+// File is the private copy, for a hook.
+func (v *Saved) File() string { return v.copy }
+
 // Take takes up the plan saved in file.
 func (s *Stack) Take(file string) (*Saved, error) {
-	v := &Saved{}
+	v := &Saved{beside: s.beside(file)}
 	v.plan, v.warrant = s.Files(file)
 	info, err := os.Stat(v.plan)
 	switch {
@@ -150,7 +180,7 @@ func (s *Stack) Take(file string) (*Saved, error) {
 	if v.Warrant, err = readWarrant(v.warrant); err != nil {
 		return nil, err
 	}
-	if v.private, err = newPrivate(s.Session.Dir); err != nil {
+	if v.private, err = s.newPrivate(); err != nil {
 		return nil, err
 	}
 	v.copy = filepath.Join(v.private.path, "plan.tfplan")
@@ -231,7 +261,7 @@ func (v *Saved) Claim() error {
 	if err != nil {
 		return err
 	}
-	for _, path := range []string{overrideBeside(v.warrant), v.plan} { // without the warrant they are nothing
+	for _, path := range append(v.beside, v.plan) { // without the warrant they are nothing
 		_ = os.Remove(path)
 	}
 	return nil

@@ -44,6 +44,9 @@ type call struct {
 	ok       []int // exit codes besides 0 that are no failure
 	survives bool  // outlives this process
 	quick    bool  // holds nothing that killing it could lose
+
+	script string   // a program to be run instead of the tool; args say what it is
+	env    []string // of the script
 }
 
 // capture runs a command whose output is for the program alone: it may hold
@@ -65,18 +68,18 @@ func (s *Session) capture(ctx context.Context, args ...string) ([]byte, error) {
 // run starts the tool and waits for its end. It asks the tool to stop once
 // when ctx is done, and again when the user insists.
 func (s *Session) run(ctx context.Context, c call) (int, error) {
-	if err := s.refuseHiddenFlags(c.args); err != nil {
-		return -1, err
+	if c.script == "" {
+		if err := s.refuseHiddenFlags(c.args); err != nil {
+			return -1, err
+		}
 	}
 	if ctx.Err() != nil {
-		return -1, s.interrupted(c.args, "was not started")
+		return -1, s.interrupted(c, "was not started")
 	}
 	// In a group of its own the tool is in the terminal's background, where
 	// `stty tostop` would stop it as it prints. It inherits that this is ignored.
 	signal.Ignore(syscall.SIGTTOU)
-	cmd := exec.Command(s.Tool.Path, c.args...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = s.Dir, c.out, c.err
-	cmd.Env = append(slices.Clone(s.Tool.environ()), "TF_IN_AUTOMATION=1")
+	cmd := s.command(c)
 	cmd.SysProcAttr = attributes(c.survives)
 	cmd.WaitDelay = outputGrace
 	started, ended := make(chan error, 1), make(chan error, 1)
@@ -91,10 +94,30 @@ func (s *Session) run(ctx context.Context, c call) (int, error) {
 		}
 	}()
 	if err := <-started; err != nil {
-		return -1, problem.New(api.Unavailable, "%s cannot be run: %w", s.Tool.Path, err)
+		return -1, problem.New(api.Unavailable, "%s cannot be run: %w", cmd.Path, err)
 	}
-	asked, err := s.wait(ctx, cmd.Process, ended, c.quick)
+	asked, err := s.wait(ctx, cmd.Process, ended, c)
 	return s.outcome(c, asked, err)
+}
+
+func (s *Session) command(c call) *exec.Cmd {
+	cmd, env := exec.Command(s.Tool.Path, c.args...), s.Tool.Environ()
+	if c.script != "" {
+		cmd, env = exec.Command(c.script), c.env
+	}
+	cmd.Dir, cmd.Stdout, cmd.Stderr = s.Dir, c.out, c.err
+	cmd.Env = append(slices.Clone(env), "TF_IN_AUTOMATION=1")
+	return cmd
+}
+
+// Script runs a program that is not the tool, in the directory and with the
+// streams of the session; what it is called is for messages. It is interrupted
+// as what merely reads, its children with it.
+func (s *Session) Script(ctx context.Context, called, path string, env []string) error {
+	out, errs, finish := s.streams()
+	defer finish()
+	_, err := s.run(ctx, call{args: []string{called}, script: path, env: env, out: out, err: errs, quick: true})
+	return err
 }
 
 // wait returns when the process has ended, and whether it was asked to end.
@@ -104,7 +127,7 @@ func (s *Session) run(ctx context.Context, c call) (int, error) {
 // providers, which it stops in its own order. A plan or an apply that takes its
 // time to stop is killed only when the user insists; what merely reads is killed
 // after the grace, so that a time-out is one.
-func (s *Session) wait(ctx context.Context, p *os.Process, ended <-chan error, quick bool) (asked bool, err error) {
+func (s *Session) wait(ctx context.Context, p *os.Process, ended <-chan error, c call) (asked bool, err error) {
 	done, force := ctx.Done(), s.Force
 	var kill <-chan time.Time
 	for {
@@ -113,13 +136,13 @@ func (s *Session) wait(ctx context.Context, p *os.Process, ended <-chan error, q
 			return asked, err
 		case <-done:
 			done, asked = nil, true
-			interrupt(p)
-			if quick {
+			c.interrupt(p)
+			if c.quick {
 				kill = time.After(cmp.Or(s.Grace, graceDefault))
 			}
 		case <-force:
 			force, asked = nil, true
-			interrupt(p)
+			c.interrupt(p)
 			kill = time.After(cmp.Or(s.Grace, graceDefault))
 		case <-kill:
 			kill = nil
@@ -129,14 +152,20 @@ func (s *Session) wait(ctx context.Context, p *os.Process, ended <-chan error, q
 }
 
 // interrupt wakes a process that was stopped, for it would not take the signal.
-// It may have ended this very moment, which is no error.
-func interrupt(p *os.Process) {
+// It may have ended this very moment, which is no error. A shell that runs a
+// script waits for its child, which has to be interrupted as well.
+func (c call) interrupt(p *os.Process) {
+	if c.script != "" {
+		_ = syscall.Kill(-p.Pid, syscall.SIGINT)
+		_ = syscall.Kill(-p.Pid, syscall.SIGCONT)
+		return
+	}
 	_ = p.Signal(os.Interrupt)
 	_ = p.Signal(syscall.SIGCONT)
 }
 
 func (s *Session) outcome(c call, asked bool, err error) (int, error) {
-	name := s.words(c.args)
+	name := s.called(c)
 	var exit *exec.ExitError
 	switch {
 	case err == nil, errors.Is(err, exec.ErrWaitDelay) && c.survives:
@@ -149,22 +178,29 @@ func (s *Session) outcome(c call, asked bool, err error) (int, error) {
 	}
 	status, _ := exit.Sys().(syscall.WaitStatus)
 	switch {
-	case status.Signaled():
+	case status.Signaled() && (c.script == "" || !asked):
 		return -1, &problem.Error{Code: api.Unavailable, Message: name + " was killed (" + status.Signal().String() + ")", Cause: ErrKilled}
 	case asked:
-		return exit.ExitCode(), s.interrupted(c.args, "was interrupted")
+		return exit.ExitCode(), s.interrupted(c, "was interrupted")
 	}
 	return exit.ExitCode(), problem.New(api.Unavailable, "%s ended with exit code %d", name, exit.ExitCode())
 }
 
-func (s *Session) interrupted(args []string, what string) error {
-	return &problem.Error{Code: api.Unavailable, Message: s.words(args) + " " + what, Cause: ErrInterrupted}
+func (s *Session) interrupted(c call, what string) error {
+	return &problem.Error{Code: api.Unavailable, Message: s.called(c) + " " + what, Cause: ErrInterrupted}
+}
+
+func (s *Session) called(c call) string {
+	if c.script != "" {
+		return c.args[0]
+	}
+	return s.words(c.args)
 }
 
 // words names a command without its flags, which may hold secrets.
 func (s *Session) words(args []string) string {
 	name := s.Tool.Name + " " + args[0]
-	if args[0] == "state" {
+	if args[0] == "state" || args[0] == "workspace" {
 		name += " " + args[1]
 	}
 	return name

@@ -18,6 +18,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -33,26 +34,30 @@ type Tool struct {
 	Path string   // absolute
 	Env  []string // as in exec.Cmd: nil is this process's own
 	Pin  string   // the version it must have; "" for any
+	Asks string   // who asks for that version: tool_version, or ASSIZE_TOOL_VERSION
 }
 
-// Find finds the tool: the one ASSIZE_TOOL names, else tofu, else terraform;
-// at ASSIZE_TOFU_BIN or ASSIZE_TERRAFORM_BIN, else on the PATH. A choice that
-// cannot be honoured is an error and never falls through to the next one.
-func Find(getenv func(string) string) (Tool, error) {
+// Find finds the tool that name asks for, else tofu, else terraform; at
+// ASSIZE_TOFU_BIN or ASSIZE_TERRAFORM_BIN, else on the PATH. It must have the
+// version, unless that is "". Both are as they hold in the end: where ASSIZE_TOOL
+// or ASSIZE_TOOL_VERSION is set, it has replaced what the files say
+// (docs/configuration.md, rule 19). A choice that cannot be honoured is an error
+// and never falls through to the next one.
+func Find(name, version string, getenv func(string) string) (Tool, error) {
 	names := []string{"tofu", "terraform"}
-	switch name := getenv("ASSIZE_TOOL"); name {
+	switch name {
 	case "":
 	case "tofu", "terraform":
 		names = []string{name}
 	default:
-		return Tool{}, problem.New(api.Invalid, "ASSIZE_TOOL is %q, which is neither tofu nor terraform", name)
+		return Tool{}, problem.New(api.Invalid, "%s is %q, which is neither tofu nor terraform", asks("tool", getenv), name)
 	}
 	for _, name := range names {
-		variable := "ASSIZE_" + strings.ToUpper(name) + "_BIN"
+		variable := binVariable(name)
 		bin := getenv(variable)
 		path, err := lookPath(bin, name)
 		if err == nil {
-			return Tool{Name: name, Path: path, Pin: getenv("ASSIZE_TOOL_VERSION")}, nil
+			return Tool{Name: name, Path: path, Pin: version, Asks: asks("tool_version", getenv)}, nil
 		}
 		if bin != "" {
 			return Tool{}, problem.New(api.NotFound, "%s names %s, which is no program that can be run", variable, bin)
@@ -61,6 +66,17 @@ func Find(getenv func(string) string) (Tool, error) {
 	return Tool{}, problem.New(api.NotFound, "no %s was found on the PATH", strings.Join(names, " or ")).
 		WithHint("install OpenTofu or Terraform, or set ASSIZE_TOFU_BIN or ASSIZE_TERRAFORM_BIN to the program")
 }
+
+// asks is who chose: a key of the settings, unless its variable is set.
+func asks(key string, getenv func(string) string) string {
+	if variable := "ASSIZE_" + strings.ToUpper(key); getenv(variable) != "" {
+		return variable
+	}
+	return key
+}
+
+// binVariable names the variable that says which program a tool is.
+func binVariable(name string) string { return "ASSIZE_" + strings.ToUpper(name) + "_BIN" }
 
 func lookPath(bin, name string) (string, error) {
 	if bin != "" {
@@ -114,7 +130,8 @@ func (t Tool) Show(ctx context.Context, dir, planFile string, complaints io.Writ
 	return nil, &problem.Error{Code: problem.Code(err), Message: planFile + " cannot be shown: " + err.Error(), Hint: hint, Cause: err}
 }
 
-func (t Tool) environ() []string {
+// Environ is the environment of the tool.
+func (t Tool) Environ() []string {
 	if t.Env == nil {
 		return os.Environ()
 	}
@@ -125,7 +142,7 @@ func (t Tool) environ() []string {
 // as for the process itself.
 func (t Tool) Getenv(name string) string {
 	value := ""
-	for _, entry := range t.environ() {
+	for _, entry := range t.Environ() {
 		if v, ok := strings.CutPrefix(entry, name+"="); ok {
 			value = v
 		}
@@ -141,7 +158,7 @@ func (t Tool) Variables() map[string]string {
 // Matching lists the entries of the tool's environment whose names match.
 func (t Tool) Matching(match func(name string) bool) map[string]string {
 	vars := map[string]string{}
-	for _, entry := range t.environ() {
+	for _, entry := range t.Environ() {
 		if name, value, ok := strings.Cut(entry, "="); ok && match(name) {
 			vars[name] = value
 		}
@@ -158,6 +175,10 @@ type Session struct {
 	Force <-chan struct{} // closed by a second Ctrl-C; may be nil
 	Plain bool            // no colours
 	Spool string          // directory for the output of an apply on its way; "" is the system's own
+
+	// Plugins is a directory of providers that stacks share (see
+	// [Tool.PluginCache]); "" leaves that to the tool.
+	Plugins string
 
 	Secrets *redact.Set // kept out of what the tool prints through this process; nil for none
 
@@ -211,22 +232,41 @@ func (s *Session) Version(ctx context.Context) (string, error) {
 		return "", problem.New(api.Unavailable, "%s says a version that is none: %q", s.Tool.Path, v.Version)
 	}
 	if pin := s.Tool.Pin; pin != "" && pin != v.Version {
-		return "", problem.New(api.Unavailable, "%s is version %s, and ASSIZE_TOOL_VERSION asks for %s", s.Tool.Path, v.Version, pin)
+		return "", problem.New(api.Unavailable, "%s is version %s, and %s asks for %s", s.Tool.Path, v.Version, s.Tool.Asks, pin).
+			WithHint("install %s %s, or set %s to a program of that version", s.Tool.Name, pin, binVariable(s.Tool.Name))
 	}
 	return v.Version, nil
 }
 
 // Init prepares the directory. Where that has been done before, what it says
 // is shown only when it goes wrong.
-func (s *Session) Init(ctx context.Context) error {
-	return s.init(ctx, exists(s.DataDir()))
+func (s *Session) Init(ctx context.Context, flags ...string) error {
+	return s.init(ctx, exists(s.DataDir()), flags...)
 }
 
 // InitLocked is Init that may not change the lock file.
-func (s *Session) InitLocked(ctx context.Context) error {
-	quiet := exists(s.DataDir()) || !exists(filepath.Join(s.Dir, ".terraform.lock.hcl")) // else there are providers to fetch
-	return s.init(ctx, quiet, "-lockfile=readonly")
+func (s *Session) InitLocked(ctx context.Context, flags ...string) error {
+	quiet := exists(s.DataDir()) || !exists(filepath.Join(s.Dir, lockFileName)) // else there are providers to fetch
+	return s.init(ctx, quiet, append([]string{"-lockfile=readonly"}, flags...)...)
 }
+
+// Select selects a workspace, which it makes first if it may and there is none.
+// What it says is shown only when it goes wrong.
+func (s *Session) Select(ctx context.Context, name string, create bool) error {
+	args := s.color([]string{"workspace", "select"})
+	if create {
+		args = append(args, "-or-create")
+	}
+	var said buffer
+	_, err := s.run(ctx, call{args: append(args, name), out: &said, err: &said})
+	if err != nil {
+		s.complain(said.held.Bytes())
+	}
+	return err
+}
+
+// lockFileName is the dependency lock file of both tools.
+const lockFileName = ".terraform.lock.hcl"
 
 func (s *Session) init(ctx context.Context, quiet bool, flags ...string) error {
 	out, errs, finish := s.streams()
@@ -236,9 +276,20 @@ func (s *Session) init(ctx context.Context, quiet bool, flags ...string) error {
 	if quiet {
 		c.out, c.err = &said, &said
 	}
-	_, err := s.run(ctx, c)
+	shelf, err := s.shelve(ctx)
+	if err != nil {
+		return err
+	}
+	at := *s
+	if shelf != nil {
+		defer shelf.close()
+		at.Tool.Env = append(slices.Clone(s.Tool.Environ()), cacheVariable+"="+shelf.path)
+	}
+	_, err = at.run(ctx, c)
 	if err != nil {
 		s.complain(said.held.Bytes())
+	} else if shelf != nil {
+		shelf.keep()
 	}
 	return err
 }

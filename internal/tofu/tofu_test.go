@@ -62,7 +62,7 @@ func TestFind(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			tool, err := tofu.Find(func(name string) string { return tc.env[name] })
+			tool, err := tofu.Find(tc.env["ASSIZE_TOOL"], "", func(name string) string { return tc.env[name] })
 			got := tool.Name + " " + tool.Path
 			if err != nil {
 				got = err.Error()
@@ -260,10 +260,21 @@ func TestHiddenInitFlags(t *testing.T) {
 func TestPin(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, tofutest.Script{Version: "1.11.0"})
-	st.Tool.Pin = "1.12.6"
-	_, err := st.Version(context.Background())
-	if err == nil || !strings.HasSuffix(err.Error(), "is version 1.11.0, and ASSIZE_TOOL_VERSION asks for 1.12.6") {
-		t.Errorf("got %v", err)
+	for asks, env := range map[string]string{"tool_version": "", "ASSIZE_TOOL_VERSION": "1.12.6"} {
+		tool, err := tofu.Find("tofu", "1.12.6", func(name string) string {
+			return map[string]string{"ASSIZE_TOFU_BIN": st.fake.Path, "ASSIZE_TOOL_VERSION": env}[name]
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		st.Tool.Pin, st.Tool.Asks = tool.Pin, tool.Asks
+		_, err = st.Version(context.Background())
+		if err == nil || !strings.HasSuffix(err.Error(), "is version 1.11.0, and "+asks+" asks for 1.12.6") {
+			t.Errorf("got %v", err)
+		}
+		if hint := problem.Hint(err); hint != "install tofu 1.12.6, or set ASSIZE_TOFU_BIN to a program of that version" {
+			t.Errorf("hint %q", hint)
+		}
 	}
 }
 

@@ -119,7 +119,7 @@ func act(s Script, args []string, log string) int {
 	signal.Notify(signals, os.Interrupt)
 	record(log, strings.Join(args, " "))
 	name := args[0]
-	if name == "state" {
+	if name == "state" || name == "workspace" {
 		name += " " + args[1]
 	}
 	fault := s.Faults[name]
@@ -166,8 +166,11 @@ func work(s Script, fault Fault, name, last, out string) int {
 		}
 		says = fmt.Sprintf(`{"terraform_version": %q}`, version)
 	case "init":
-		must(os.MkdirAll(".terraform", 0o700))
+		must(os.MkdirAll(dataDir(), 0o700))
 		says = "initialised\n"
+	case "workspace select":
+		must(os.WriteFile(filepath.Join(dataDir(), "environment"), []byte(last), 0o600))
+		says = "selected\n"
 	case "plan":
 		must(os.WriteFile(out, []byte("plan\n"+s.Plan), 0o600))
 		says, exit = "planned\n", 2
@@ -190,6 +193,13 @@ func work(s Script, fault Fault, name, last, out string) int {
 	}
 	fmt.Print(says)
 	return exit
+}
+
+func dataDir() string {
+	if dir := os.Getenv("TF_DATA_DIR"); dir != "" {
+		return dir
+	}
+	return ".terraform"
 }
 
 // Advance moves the state in dir on by one serial, as an apply does.
