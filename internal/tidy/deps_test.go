@@ -95,7 +95,7 @@ var imports = []struct {
 	{"internal/tofu", "api problem redact"},
 	{"internal/runner", "api problem plan redact settings stack tofu"},
 
-	{"internal/cli", "api problem gate plan plan/compare policy policy/bundle policy/except policy/input policy/mutate policy/rules policy/suite policy/translate redact report report/contrast report/graph report/inforce report/page report/parcel report/trial repo repo/git repo/scan runner settings stack strict tofu"},
+	{"internal/cli", "api problem gate plan plan/compare policy policy/bundle policy/except policy/input policy/mutate policy/rules policy/suite policy/translate redact report report/contrast report/board report/graph report/inforce report/page report/parcel report/trial repo repo/git repo/scan rollout runner settings stack strict tofu"},
 
 	{"cmd/assize", "*"},
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -178,3 +179,9 @@ func tail(text string, width int) string {
 	_, end := g.Positions()
 	return "…" + text[end:]
 }
+
+// sgr matches what [page.Page.Paint] adds.
+var sgr = regexp.MustCompile(`\x1b\[[0-9;]*m`)
+
+// Width is how many columns of a terminal a line of a table takes.
+func Width(line string) int { return uniseg.StringWidth(sgr.ReplaceAllString(line, "")) }
