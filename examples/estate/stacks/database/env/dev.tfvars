@@ -1,0 +1,2 @@
+disk_gb     = 20
+replica_eur = 10

@@ -1,0 +1,2 @@
+disk_gb     = 400
+replica_eur = 120

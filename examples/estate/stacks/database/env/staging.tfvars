@@ -1,0 +1,2 @@
+disk_gb     = 100
+replica_eur = 20
