@@ -3,40 +3,8 @@
 # and applied, with the real OpenTofu. It works on a copy that it removes, dials nothing, and asserts
 # every exit code, so that it is a test as well.
 set -euo pipefail
-cd "$(dirname "$0")/.."
-root=$PWD
-
-# The caller's own settings for either program must not reach the demonstration.
-unset "${!TF_@}" "${!ASSIZE_@}"
-export PATH=$root/.bin:$PATH
-export TF_CLI_CONFIG_FILE=$root/.bin/tofurc TF_IN_AUTOMATION=1 TF_INPUT=0 CHECKPOINT_DISABLE=1
-
-work=$(mktemp -d "${TMPDIR:-/tmp}/assize-demo.XXXXXX")
-trap 'cd / && rm -rf "$work"' EXIT
-trap 'exit 130' INT TERM
-cp -R demo/assize.yaml demo/policy demo/payments demo/pull-request demo/fix "$work"
-cd "$work"
-
-bold='' plain=''
-if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then
-	bold=$'\e[1m' plain=$'\e[0m'
-fi
-
-# say prints a paragraph about what comes next.
-say() { printf '\n%s# %s%s\n' "$bold" "$*" "$plain"; }
-
-# run CODE COMMAND prints the command as one would type it, runs it, and insists on its exit code.
-run() {
-	local want=$1 got=0
-	shift
-	printf '\n%s$ %s%s\n' "$bold" "$*" "$plain"
-	eval "$*" || got=$?
-	[ "$got" = 0 ] || echo "(exit code $got)"
-	[ "$got" = "$want" ] || {
-		echo "demo: that command ends with exit code $want when all is well" >&2
-		exit 1
-	}
-}
+source "$(dirname "$0")/stage.sh"
+cp -R "$root"/demo/{assize.yaml,policy,payments,pull-request,fix} .
 
 say "A repository with one stack, and the policies that bind it."
 run 0 "cat assize.yaml"
