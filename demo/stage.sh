@@ -1,5 +1,5 @@
-# What demonstrations share; they source it, with -euo pipefail set. It leaves them in a directory of their own, which is
-# removed at the end, with the tools that `make demo` has built and no settings of the caller's.
+# What demonstrations share; they source it, with -euo pipefail set. It leaves them in a directory of their
+# own, which is removed at the end, with the tools that `make demo` builds and no settings of the caller's.
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 unset "${!TF_@}" "${!ASSIZE_@}"
