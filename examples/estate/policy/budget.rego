@@ -9,6 +9,8 @@ budget_eur := {"dev": 120, "staging": 200, "prod": 900}
 
 environment := input.variables.environment.value
 
+limit := budget_eur[environment]
+
 # All that will be there, whether this plan changes it or not.
 present contains rc if {
 	some rc in input.resource_changes
@@ -16,20 +18,23 @@ present contains rc if {
 	rc.change.after != null
 }
 
+priced(rc) if is_number(rc.change.after.input.monthly_eur)
+
 deny contains result if {
-	cost := sum([rc.change.after.input.monthly_eur | some rc in present])
-	cost > budget_eur[environment]
+	cost := sum([rc.change.after.input.monthly_eur | some rc in present; priced(rc)])
+	cost > limit
 	result := {
 		"rule": "budget",
-		"msg": sprintf("%s would cost %d EUR a month here, and may cost %d", [environment, cost, budget_eur[environment]]),
+		"msg": sprintf("%s would cost %d EUR a month here, and may cost %d", [environment, cost, limit]),
 	}
 }
 
-# What cannot be added up is not "within the budget".
-deny contains {"rule": "budget", "msg": "there is no budget for this environment"} if not budget_eur[environment]
+# What cannot be added up is not "within the budget". Rego's "not" takes a whole
+# rule here: of an expression with a value that is missing it says nothing.
+deny contains {"rule": "budget", "msg": "there is no budget for this environment"} if not limit
 
 deny contains result if {
 	some rc in present
-	not is_number(rc.change.after.input.monthly_eur)
+	not priced(rc)
 	result := {"rule": "price", "msg": "monthly_eur is missing, or known only after the apply", "address": rc.address}
 }
