@@ -9,6 +9,7 @@ export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1 GIT_PAGER=cat
 git init -q -b main
 git add -A
 git -c user.name=demo -c user.email=demo@example.com commit -q -m "the estate"
+git clean -qfdX # what somebody left in examples/estate
 
 say "Twelve stacks: three environments, and what they share. Nothing in assize.yaml says what depends on
 # what; that is read from the code."
