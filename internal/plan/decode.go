@@ -103,6 +103,7 @@ func (p *Plan) decodeChanges(src *planjson.Plan) (err error) {
 		if err != nil {
 			return err
 		}
+		o.Type = src.OutputType(name)
 		p.Outputs = append(p.Outputs, o)
 	}
 	// They come from an object, whose order means nothing.

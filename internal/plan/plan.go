@@ -114,6 +114,7 @@ func (c *Change) CreateBeforeDestroy() bool {
 type Output struct {
 	Name            string
 	Action          Action
+	Type            any // of the value, as the tools write types: "number", ["set", "string"]; nil is unknown
 	Before          any
 	After           any
 	AfterUnknown    any

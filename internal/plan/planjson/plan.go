@@ -144,8 +144,8 @@ type Call struct {
 // forgotten object still stands in planned_values, stripped of its values. But
 // it says of more secrets than the changes do.
 type state struct {
-	Outputs map[string]concealed `json:"outputs"`
-	Root    stateModule          `json:"root_module"`
+	Outputs map[string]typed `json:"outputs"`
+	Root    stateModule      `json:"root_module"`
 }
 
 type stateModule struct {
@@ -153,5 +153,19 @@ type stateModule struct {
 	Children  []stateModule `json:"child_modules"`
 }
 
-// Of a resource, an output or an action that is concealed nothing is kept.
+// Of a resource or an action that is concealed nothing is kept.
 type concealed struct{}
+
+// Of an output its type is kept, as the tools write types; nil where a part of
+// its value is not known.
+type typed struct{ Type any }
+
+// OutputType is the type that a root output will have, else the one that it had
+// before the plan; nil is unknown. Both tools write a type as a string, such as
+// "number", or as a list, such as ["set", "string"].
+func (p *Plan) OutputType(name string) any {
+	if t := p.planned.Outputs[name].Type; t != nil {
+		return t
+	}
+	return p.prior.Values.Outputs[name].Type
+}

@@ -3,6 +3,7 @@ package planjson
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"strings"
 	"unicode"
 
@@ -94,6 +95,7 @@ func newReader(raw []byte) *reader {
 		jsonv2.UnmarshalFromFunc(func(_ *jsontext.Decoder, v *any) (err error) { *v, err = r.value(); return err }),
 		jsonv2.UnmarshalFromFunc(func(_ *jsontext.Decoder, s *span) (err error) { *s, err = r.span(); return err }),
 		jsonv2.UnmarshalFromFunc(func(_ *jsontext.Decoder, _ *concealed) error { return r.concealed() }),
+		jsonv2.UnmarshalFromFunc(func(_ *jsontext.Decoder, o *typed) (err error) { *o, err = r.typed(); return err }),
 	)))
 	return r
 }
@@ -130,12 +132,22 @@ func (r *reader) topLevel(p *Plan) (seen map[string]bool, err error) {
 	return seen, err
 }
 
-// concealed reads a resource or an output of a state, or an action. Its values are decoded
-// only if something marks them, which is nearly nowhere.
+// typed reads an output of a state.
+func (r *reader) typed() (typed, error) {
+	var o struct {
+		Value     span `json:"value"`
+		Sensitive span `json:"sensitive"`
+		Type      any  `json:"type"`
+	}
+	if err := jsonv2.UnmarshalDecode(r.dec, &o); err != nil {
+		return typed{}, err
+	}
+	return typed{o.Type}, r.mark(o.Value, o.Sensitive)
+}
+
+// concealed reads a resource of a state, or an action.
 func (r *reader) concealed() error {
 	var o struct {
-		Value           span `json:"value"`
-		Sensitive       span `json:"sensitive"`
 		Values          span `json:"values"`
 		SensitiveValues span `json:"sensitive_values"`
 		Config          span `json:"config_values"`
@@ -144,20 +156,24 @@ func (r *reader) concealed() error {
 	if err := jsonv2.UnmarshalDecode(r.dec, &o); err != nil {
 		return err
 	}
-	for _, pair := range [][2]span{{o.Value, o.Sensitive}, {o.Values, o.SensitiveValues}, {o.Config, o.SensitiveConfig}} {
-		if len(pair[0]) == 0 || !bytes.Contains(pair[1], []byte("true")) {
-			continue
-		}
-		v, err := Parse(string(pair[0]))
-		if err != nil {
-			return err
-		}
-		marks, err := Parse(string(pair[1]))
-		if err != nil {
-			return err
-		}
-		r.conceal(v, marks)
+	return errors.Join(r.mark(o.Values, o.SensitiveValues), r.mark(o.Config, o.SensitiveConfig))
+}
+
+// mark hands on what is secret of a value. It is decoded only if something marks
+// it, which is nearly nowhere.
+func (r *reader) mark(value, sensitive span) error {
+	if len(value) == 0 || !bytes.Contains(sensitive, []byte("true")) {
+		return nil
 	}
+	v, err := Parse(string(value))
+	if err != nil {
+		return err
+	}
+	marks, err := Parse(string(sensitive))
+	if err != nil {
+		return err
+	}
+	r.conceal(v, marks)
 	return nil
 }
 
