@@ -52,10 +52,10 @@ type moduleCall struct {
 
 // A read is a data source that reads the state of another stack.
 type read struct {
-	kind, name              string // terraform_remote_state or tfe_outputs
+	block, kind, name       string // data or ephemeral; terraform_remote_state or tfe_outputs
 	backend, config         hcl.Expression
 	workspace, organization hcl.Expression
-	forEach                 hcl.Expression
+	forEach, defaults       hcl.Expression
 	at                      hcl.Range
 }
 
@@ -77,7 +77,7 @@ var (
 		{Type: "backend", LabelNames: []string{"type"}}, {Type: "cloud"},
 	}}
 	moduleSchema = optional("source", "version")
-	readSchema   = optional("backend", "config", "workspace", "organization", "for_each")
+	readSchema   = optional("backend", "config", "workspace", "organization", "for_each", "defaults")
 	cloudSchema  = optional("hostname", "organization")
 )
 
@@ -284,7 +284,7 @@ func (d *directory) mergeRead(block *hcl.Block, override bool) {
 		return
 	}
 	attrs := attributes(block.Body, readSchema)
-	r := &read{kind: block.Labels[0], name: block.Labels[1], at: block.DefRange}
+	r := &read{block: block.Type, kind: block.Labels[0], name: block.Labels[1], at: block.DefRange}
 	i := slices.IndexFunc(d.reads, func(o *read) bool { return o.kind == r.kind && o.name == r.name })
 	if override && i >= 0 {
 		r = d.reads[i]
@@ -293,7 +293,7 @@ func (d *directory) mergeRead(block *hcl.Block, override bool) {
 	}
 	for name, field := range map[string]*hcl.Expression{
 		"backend": &r.backend, "config": &r.config, "workspace": &r.workspace,
-		"organization": &r.organization, "for_each": &r.forEach,
+		"organization": &r.organization, "for_each": &r.forEach, "defaults": &r.defaults,
 	} {
 		if attrs[name] != nil {
 			*field = attrs[name]
