@@ -42,6 +42,7 @@ var imports = []struct {
 	{"internal/policy/except", "api problem plan policy strict"},
 	{"internal/policy/suite", "api policy problem"},
 	{"internal/gate", "api problem policy"},
+	{"internal/identity", "api problem"},
 	{"internal/stack", "api problem"},
 	{"internal/settings/template", "stack strict"},
 	{"internal/settings", "api problem settings/template stack strict"},
@@ -91,11 +92,25 @@ var imports = []struct {
 	// it tells scan what assize.yaml says.
 	{"internal/repo/scan", "api problem settings stack"},
 	{"internal/repo/git", "api problem"},
-	{"internal/repo", "api problem policy policy/bundle repo/scan settings"},
+	{"internal/repo", "api problem policy policy/bundle repo/scan settings stack"},
 	{"internal/tofu", "api problem redact"},
 	{"internal/runner", "api problem plan redact settings stack tofu"},
 
-	{"internal/cli", "api problem gate plan plan/compare policy policy/bundle policy/except policy/input policy/mutate policy/rules policy/suite policy/translate redact report report/contrast report/board report/graph report/inforce report/page report/parcel report/trial repo repo/git repo/scan rollout runner settings stack strict tofu"},
+	// Bytes that are kept, and the one kind of place whose client is so large that
+	// only what serves may link it.
+	{"internal/artifact", "api problem"},
+	{"internal/artifact/s3", "api problem"},
+
+	// Makes a stack read what others will put out: it is handed plans, and what
+	// scan has found.
+	{"internal/preview", "api problem plan repo/scan stack"},
+
+	// A private Postgres as processes and files; all SQL, with who may do what asked
+	// beside it, so that no caller can forget to.
+	{"internal/postgres/cluster", "api problem"},
+	{"internal/postgres", "api identity problem"},
+
+	{"internal/cli", "api artifact gate identity plan plan/compare policy policy/bundle policy/except policy/input policy/mutate policy/rules policy/suite policy/translate preview problem repo repo/git repo/scan report report/board report/contrast report/graph report/inforce report/page report/parcel report/trial rollout runner settings stack strict tofu"},
 
 	{"cmd/assize", "*"},
 
@@ -114,7 +129,13 @@ var impurePackages = []string{
 	"internal/tofu",
 	"internal/tofu/tofutest",
 	"internal/runner",
+	"internal/artifact",
+	"internal/artifact/s3",
 	"internal/rollout",
+	"internal/preview",
+	"internal/postgres",
+	"internal/postgres/cluster",
+	"internal/postgres/postgrestest",
 	"internal/cli",
 	"internal/tidy",
 	"internal/bench",
@@ -161,12 +182,19 @@ var homes = map[string]string{
 	"github.com/hashicorp/hcl/":         "internal/repo/scan",
 	"github.com/zclconf/go-cty/":        "internal/repo/scan",
 	"github.com/robfig/cron/":           "internal/settings",
-	"github.com/gowebpki/jcs":           "internal/gate",
+	"github.com/gowebpki/jcs":           "internal/gate internal/identity",
 	"github.com/rivo/uniseg":            "internal/report/board",
 	"github.com/spf13/cobra":            "internal/cli cmd/assize",
+	"github.com/jackc/pgx/":             "internal/postgres internal/postgres/postgrestest",
+	"github.com/golang-migrate/":        "internal/postgres",
+	"github.com/riverqueue/":            "internal/postgres",
 	"golang.org/x/sys/":                 "internal/policy/confine internal/tofu",
 	"golang.org/x/term":                 "internal/cli",
-	"os/exec":                           "internal/repo/git internal/tofu internal/runner internal/policy/confine internal/bench",
+	"gocloud.dev/":                      "internal/artifact internal/artifact/s3",
+	"github.com/tink-crypto/":           "internal/artifact",
+	"github.com/aws/":                   "internal/artifact/s3",
+	"os/exec":                           "internal/repo/git internal/tofu internal/runner internal/policy/confine internal/bench internal/postgres/cluster",
+	"google.golang.org/protobuf/":       "internal/preview",
 	"log":                               "",
 }
 
