@@ -112,11 +112,15 @@ func (e *estate) read(dir string, env []string, args ...string) *plan.Plan {
 // mirror makes the mirror of a stack, and returns the environment for it.
 func (e *estate) mirror(name string, up preview.Upstreams) (dir string, env []string) {
 	e.Helper()
+	return e.mirrorOf(name, "", filepath.Join(e.root, name, ".terraform"), up)
+}
+
+func (e *estate) mirrorOf(name, workspace, data string, up preview.Upstreams) (dir string, env []string) {
+	e.Helper()
 	checkout, err := scan.Checkout(e.root)
 	e.check(err)
-	reading, err := scan.Reads(checkout, settings.Effective{Path: name}, "tofu")
+	reading, err := scan.Reads(checkout, settings.Effective{Path: name, Workspace: workspace}, "tofu")
 	e.check(err)
-	data := filepath.Join(e.root, name, ".terraform")
 	into := filepath.Join(e.root, ".assize", "preview", strings.ReplaceAll(name, "/", "_"))
 	e.Cleanup(func() { e.check(os.RemoveAll(into)) })
 	e.check(os.RemoveAll(into))

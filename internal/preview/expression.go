@@ -39,6 +39,13 @@ func (o Outputs) expression() string {
 	return b.String()
 }
 
+// openExpression is that of the outputs that are not sensitive.
+func (o Outputs) openExpression() string {
+	open := maps.Clone(o)
+	maps.DeleteFunc(open, func(_ string, out plan.Output) bool { return marked(out.AfterSensitive) })
+	return open.expression()
+}
+
 // expression writes a value. hidden is the tree that says what of it is not
 // known, kind its type; nil kind is unknown, and then the value has the type that
 // it is written in.

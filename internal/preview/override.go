@@ -20,12 +20,12 @@ import (
 func (m *Mirroring) overrides() (texts map[string]string, warnings []string) {
 	blocks := map[string][]string{}
 	for _, r := range m.Reading.Reads {
-		value, why := m.value(r)
+		read, why := m.outputs(r)
 		switch {
 		case why != "":
 			warnings = append(warnings, fmt.Sprintf("%s: %s.%s.%s is not previewed, it reads what is there now: %s", r.Position, r.Block, r.Kind, r.Name, why))
-		case value != "":
-			blocks[r.Module] = append(blocks[r.Module], block(r, value))
+		case read != nil:
+			blocks[r.Module] = append(blocks[r.Module], block(r, read))
 		}
 	}
 	texts = map[string]string{}
@@ -36,51 +36,56 @@ func (m *Mirroring) overrides() (texts map[string]string, warnings []string) {
 	return texts, warnings
 }
 
-// block overrides one data block.
-func block(r scan.Read, value string) string {
-	attributes := "  outputs = " + value + "\n"
+// block overrides one data block, which reads those states.
+func block(r scan.Read, read map[string]Outputs) string {
+	attributes := "  outputs = " + value(r, read, Outputs.expression) + "\n"
 	if r.Kind == "tfe_outputs" {
-		attributes = "  values = " + value + "\n  nonsensitive_values = " + value + "\n"
+		attributes = "  values = " + value(r, read, Outputs.expression) + "\n  nonsensitive_values = " + value(r, read, Outputs.openExpression) + "\n"
 	}
 	return fmt.Sprintf("data %s %s {\n  provider = assizepreview\n%s}\n", quote(r.Kind), quote(r.Name), attributes)
 }
 
-// value is the expression of what r will read; "" leaves it as it is, and why
-// says why, where it should be another.
-func (m *Mirroring) value(r scan.Read) (value, why string) {
-	touched := 0
-	for _, state := range r.States {
-		if _, ok := m.Upstreams[state]; ok {
-			touched++
+// value is what a block reads, for each of its elements.
+func value(r scan.Read, read map[string]Outputs, expression func(Outputs) string) string {
+	text := expression(read[""])
+	if r.Each {
+		var items []string
+		for _, key := range slices.Sorted(maps.Keys(read)) {
+			items = append(items, quote(key)+" = "+expression(read[key]))
+		}
+		text = "{\n  " + strings.Join(items, "\n  ") + "\n  }[each.key]"
+	}
+	if r.Defaults != "" {
+		text = "merge(" + r.Defaults + "\n  , " + text + ")"
+	}
+	return text
+}
+
+// outputs are what r will read, by each.key; nil leaves it as it is, and why says
+// why, where it should be changed.
+func (m *Mirroring) outputs(r scan.Read) (read map[string]Outputs, why string) {
+	if len(m.Upstreams) == 0 {
+		return nil, ""
+	}
+	read = map[string]Outputs{}
+	for key, state := range r.States {
+		if outputs, planned := m.Upstreams[state]; planned {
+			read[key] = outputs
 		}
 	}
 	switch {
-	case len(m.Upstreams) == 0:
-		return "", ""
 	case r.States == nil:
-		return "", "which state it reads cannot be told from the code"
-	case touched == 0:
-		return "", ""
-	case touched < len(r.States):
-		return "", "some of the stacks that it reads are not planned"
+		return nil, "which state it reads cannot be told from the code"
+	case len(read) == 0:
+		return nil, ""
+	case len(read) < len(r.States):
+		return nil, "some of the stacks that it reads are not planned"
 	case r.Block != "data":
-		return "", "it is no data block"
+		return nil, "it is no data block"
 	case r.Opaque:
-		return "", "its defaults stand in JSON"
+		return nil, "its defaults stand in JSON"
 	}
-	if r.Each {
-		var items []string
-		for _, key := range slices.Sorted(maps.Keys(r.States)) {
-			items = append(items, quote(key)+" = "+m.Upstreams[r.States[key]].expression())
-		}
-		value = "{\n  " + strings.Join(items, "\n  ") + "\n  }[each.key]"
-	} else {
-		value = m.Upstreams[r.States[""]].expression()
-	}
-	if r.Defaults != "" {
-		value = "merge(" + r.Defaults + "\n  , " + value + ")"
-	}
-	return value, ""
+	return read, ""
 }
 
 // fetched warns of modules from elsewhere that may read states. They lie in the
