@@ -3,32 +3,18 @@ package cli
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
-
-	"golang.org/x/term"
 
 	drawing "github.com/assize-iac/assize/internal/report/board"
 )
 
 const (
-	eraseToEnd  = "\x1b[J"   // of the screen
-	eraseRest   = "\x1b[K"   // of the line
-	cutLines    = "\x1b[?7l" // instead of going on in the next one
-	wrapLines   = "\x1b[?7h" // as terminals do
-	moveUp      = "\x1b[%dA" // to an earlier line
-	usualWidth  = 80         // of a terminal that does not say
-	usualHeight = 24
+	eraseToEnd = "\x1b[J"   // of the screen
+	eraseRest  = "\x1b[K"   // of the line
+	cutLines   = "\x1b[?7l" // instead of going on in the next one
+	wrapLines  = "\x1b[?7h" // as terminals do
+	moveUp     = "\x1b[%dA" // to an earlier line
 )
-
-// size is the terminal's.
-func size(f *os.File) (width, height int) {
-	width, height, err := term.GetSize(int(f.Fd()))
-	if err != nil || width == 0 || height == 0 { // as some are in containers
-		return usualWidth, usualHeight
-	}
-	return width, height
-}
 
 // A screen has lines at the end of a terminal's output that are drawn again and
 // again in the same place. It never hides the cursor and leaves no mode set

@@ -16,3 +16,13 @@ func width(f *os.File) int {
 	}
 	return w
 }
+
+// size is the terminal's, or a usual one where it does not say, as some in
+// containers do not.
+func size(f *os.File) (width, height int) {
+	width, height, err := term.GetSize(int(f.Fd()))
+	if err != nil || width == 0 || height == 0 {
+		return 80, 24
+	}
+	return width, height
+}

@@ -25,7 +25,7 @@ type Order struct {
 }
 
 // Work does one stack. It calls phase with what is being done from now on, such
-// as "planning". Of the result, [Run] fills in the stack, the wave and the seconds.
+// as "planning", and first of all: until then the stack seems to wait. Of the result, [Run] fills in the stack, the wave and the seconds.
 type Work func(ctx context.Context, k stack.Key, phase func(string)) api.StackResult
 
 // Run works on every stack, and returns one result for each, by wave and then by
@@ -151,7 +151,7 @@ func (r *run) end(i int, result api.StackResult, took time.Duration) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	result.Stack, result.Wave, result.Seconds = r.results[i].Stack, r.results[i].Wave, took.Seconds()
+	result.Stack, result.Wave, result.Seconds = r.results[i].Stack, r.results[i].Wave, took.Round(time.Millisecond).Seconds()
 	r.results[i] = result
 	r.tell(api.RolloutEvent{Event: "stack", Stack: result.Stack, Result: &result})
 }

@@ -24,9 +24,9 @@ type Options struct {
 // A Board is what is known of a rollout from its events. The zero value knows of
 // no stack.
 type Board struct {
-	rows  []row // by wave, then by key
+	rows  []*row // by wave, then by key
 	at    map[string]int
-	waves int
+	waves []int // how many stacks are in each
 	began time.Time
 	told  int // how many waves [Board.Line] has told the begin of
 }
@@ -51,7 +51,9 @@ func (b *Board) Add(e api.RolloutEvent) {
 		}
 		b.rows[i].phase = e.Phase
 	case e.Event == "stack" && e.Result != nil:
+		wave := b.rows[i].Wave
 		b.rows[i].StackResult = *e.Result
+		b.rows[i].Wave = wave
 	}
 }
 
@@ -59,24 +61,27 @@ func (b *Board) begin(stacks []api.StackResult, at time.Time) {
 	*b = Board{rows: rowsOf(stacks), at: map[string]int{}, began: at}
 	for i, r := range b.rows {
 		b.at[r.Stack] = i
-		b.waves = max(b.waves, r.Wave+1)
+		for len(b.waves) <= r.Wave {
+			b.waves = append(b.waves, 0)
+		}
+		b.waves[r.Wave]++
 	}
 }
 
 // rowsOf sorts stacks by wave and key.
-func rowsOf(stacks []api.StackResult) []row {
-	rows := make([]row, len(stacks))
+func rowsOf(stacks []api.StackResult) []*row {
+	rows := make([]*row, len(stacks))
 	for i, s := range stacks {
-		rows[i].StackResult = s
+		rows[i] = &row{StackResult: s}
 	}
-	slices.SortStableFunc(rows, func(a, b row) int {
+	slices.SortStableFunc(rows, func(a, b *row) int {
 		return cmp.Or(cmp.Compare(a.Wave, b.Wave), cmp.Compare(a.Stack, b.Stack))
 	})
 	return rows
 }
 
 // state is what a row is counted as: its status, or that it has none yet.
-func (r row) state() api.StackStatus {
+func (r *row) state() api.StackStatus {
 	switch {
 	case r.Status != "":
 		return r.Status
@@ -137,7 +142,7 @@ func lookOf(s api.StackStatus) look {
 }
 
 // tally counts rows by their state, in words.
-func tally(rows []row) string {
+func tally(rows []*row) string {
 	n := map[api.StackStatus]int{}
 	for _, r := range rows {
 		n[r.state()]++
@@ -160,7 +165,7 @@ func tally(rows []row) string {
 }
 
 // doing is what is being done to a stack, or became of it.
-func (r row) doing() string {
+func (r *row) doing() string {
 	if r.state() == atWork {
 		return shown(r.phase)
 	}
@@ -169,7 +174,7 @@ func (r row) doing() string {
 
 // changes is what a plan does, by the marks of `assize show`. What a mark would
 // not be understood for is in words.
-func (r row) changes() string {
+func (r *row) changes() string {
 	s := r.Summary
 	if s == nil || r.Status == api.StackUnchanged {
 		return ""
@@ -191,7 +196,7 @@ func (r row) changes() string {
 }
 
 // findings is what policies said, and what was found to have changed outside.
-func (r row) findings() string {
+func (r *row) findings() string {
 	var parts []string
 	if r.Denied > 0 {
 		parts = append(parts, fmt.Sprintf("%d denied", r.Denied))
@@ -206,7 +211,7 @@ func (r row) findings() string {
 }
 
 // because is why a stack is what it is, on one line; "" where that needs no word.
-func (r row) because() string {
+func (r *row) because() string {
 	switch {
 	case r.Via != "":
 		return "waits for " + shown(r.Via)
@@ -240,7 +245,7 @@ func took(d time.Duration, ended bool) string {
 }
 
 // time is how long a stack took, or has taken until now.
-func (r row) time(now time.Time) string {
+func (r *row) time(now time.Time) string {
 	switch {
 	case r.state() == atWork:
 		return took(now.Sub(r.since), false)

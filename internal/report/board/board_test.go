@@ -3,6 +3,8 @@ package board_test
 import (
 	"bytes"
 	"flag"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -202,5 +204,24 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", file, diff)
+	}
+}
+
+// BenchmarkTable draws many stacks, as happens ten times a second.
+func BenchmarkTable(b *testing.B) {
+	for _, n := range []int{100, 5_000, 50_000} {
+		var known board.Board
+		var stacks []api.StackResult
+		for i := range n {
+			stacks = append(stacks, api.StackResult{Stack: fmt.Sprintf("teams/t%d/s%d", i%97, i), Wave: i / 100})
+		}
+		known.Add(api.RolloutEvent{Event: "begin", Rollout: &api.Rollout{Stacks: stacks}})
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			for b.Loop() {
+				if err := known.Table(io.Discard, now, board.Options{Options: page.Options{Width: 120}, Height: 50}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

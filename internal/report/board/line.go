@@ -46,17 +46,11 @@ func (b *Board) Line(w io.Writer, e api.RolloutEvent, o Options) error {
 
 // wave says that a wave begins.
 func (b *Board) wave(wave int) string {
-	n := 0
-	for _, r := range b.rows {
-		if r.Wave == wave {
-			n++
-		}
-	}
-	return fmt.Sprintf("wave %d of %d: %s", wave+1, b.waves, page.Plural(n, "stack"))
+	return fmt.Sprintf("wave %d of %d: %s", wave+1, len(b.waves), page.Plural(b.waves[wave], "stack"))
 }
 
 // line is what became of a stack.
-func (r row) line(p *page.Page) string {
+func (r *row) line(p *page.Page) string {
 	parts := []string{shown(r.Stack), p.Paint(lookOf(r.state()).color, r.doing())}
 	for _, part := range []string{r.changes(), r.time(time.Time{}), r.findings()} {
 		if part != "" {
@@ -70,7 +64,7 @@ func (r row) line(p *page.Page) string {
 }
 
 // explain says what went wrong, and what to do.
-func (r row) explain(p *page.Page) {
+func (r *row) explain(p *page.Page) {
 	if r.Error != "" {
 		p.Prose(2, 4, page.Plain, "error: "+r.Error)
 	}
@@ -80,7 +74,7 @@ func (r row) explain(p *page.Page) {
 }
 
 // advice is that in one text. An annotation without a text is not shown.
-func (r row) advice() string {
+func (r *row) advice() string {
 	text := r.Error
 	if text == "" {
 		text = string(r.Status)

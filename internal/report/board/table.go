@@ -1,7 +1,6 @@
 package board
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"regexp"
@@ -57,7 +56,7 @@ func (b *Board) Table(w io.Writer, now time.Time, o Options) error {
 
 // extent is how far the rollout has come.
 func (b *Board) extent(now time.Time) string {
-	ended, wave := 0, b.waves
+	ended, wave := 0, len(b.waves)
 	for _, r := range slices.Backward(b.rows) {
 		if r.Status != "" {
 			ended++
@@ -65,25 +64,26 @@ func (b *Board) extent(now time.Time) string {
 			wave = r.Wave + 1
 		}
 	}
-	return fmt.Sprintf("%d of %s done, wave %d of %d, %s", ended, page.Plural(len(b.rows), "stack"), wave, b.waves, took(now.Sub(b.began), false))
+	return fmt.Sprintf("%d of %s done, wave %d of %d, %s", ended, page.Plural(len(b.rows), "stack"), wave, len(b.waves), took(now.Sub(b.began), false))
 }
 
 // fold leaves as many rows as there is room for in a table of that height, which
 // has a line of titles, one that counts what is left out, and a last one.
-func fold(rows []row, height int) (kept, folded []row) {
+func fold(rows []*row, height int) (kept, folded []*row) {
 	if height == 0 || len(rows) <= height-2 {
 		return rows, nil
 	}
-	urgent := slices.Clone(rows)
-	slices.SortStableFunc(urgent, func(a, b row) int {
-		return cmp.Compare(lookOf(b.state()).urgency, lookOf(a.state()).urgency)
-	})
-	keep := map[string]bool{}
-	for _, r := range urgent[:max(0, height-3)] {
-		keep[r.Stack] = true
+	room, keep := max(0, height-3), make([]bool, len(rows))
+	for u := busy; u >= well && room > 0; u-- {
+		for i, r := range rows {
+			if room > 0 && lookOf(r.state()).urgency == u {
+				keep[i] = true
+				room--
+			}
+		}
 	}
-	for _, r := range rows {
-		if keep[r.Stack] {
+	for i, r := range rows {
+		if keep[i] {
 			kept = append(kept, r)
 		} else {
 			folded = append(folded, r)
@@ -92,7 +92,7 @@ func fold(rows []row, height int) (kept, folded []row) {
 	return kept, folded
 }
 
-func (r row) cells(now time.Time) cells {
+func (r *row) cells(now time.Time) cells {
 	last := r.findings()
 	if why := r.because(); why != "" {
 		last = strings.TrimPrefix(last+", "+why, ", ")
