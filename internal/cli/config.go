@@ -125,5 +125,5 @@ func inForce(cfg repo.Config, key stack.Key) (api.Config, error) {
 	if err := e.Override(os.Getenv); err != nil {
 		return api.Config{}, err
 	}
-	return inforce.List(cfg.Settings, e, warnings), nil
+	return inforce.List(cfg.Settings, cfg.Panels(key.Path), e, warnings), nil
 }

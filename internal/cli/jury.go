@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"sync"
@@ -22,7 +21,7 @@ import (
 type jury struct {
 	engines    []policy.Engine
 	policies   []namedPolicy
-	exceptions []except.File
+	exceptions []except.File    // all that are an exception to one of them
 	place      string           // of dir, in the directory where paths of policies begin
 	clock      func() time.Time // read when it judges: a plan may take hours to make
 	secrets    input.Canaries   // declared for the run
@@ -43,13 +42,9 @@ func (g *Globals) jury(dir string, flags policyFlags) (jury, error) {
 		if b.place, err = cfg.Place(dir); err != nil {
 			return b, err
 		}
-		if outer := cfg.Outer(); outer != "" {
-			report.Problem(g.Err, "warning", fmt.Sprintf("%s governs here, and no policy of %s binds", filepath.Join(cfg.Root, repo.ConfigName), outer))
-		}
 		b.unnamed = g.unnamed(cfg, b.place)
 	}
-	b.exceptions = flags.readExceptions(dir, cfg)
-	b.policies, err = flags.policies(dir, cfg)
+	b.policies, b.exceptions, err = flags.judges(dir, cfg)
 	return b, err
 }
 
@@ -57,51 +52,18 @@ func (g *Globals) jury(dir string, flags policyFlags) (jury, error) {
 // and none binds the stack. A stack that assize.yaml was meant to bind and does
 // not is the worst way to have none, so its globs are looked at, too.
 func (g *Globals) unnamed(cfg *repo.Config, stack string) string {
-	if len(cfg.Settings.Policies) == 0 {
+	n := cfg.Listed()
+	if n == 0 {
 		return "no policy was named"
 	}
 	for _, m := range cfg.Misfits() {
-		report.Problem(g.Err, "warning", fmt.Sprintf("%s: policy %s: stacks: %q matches no directory, so it binds nothing", repo.ConfigName, m.Policy, m.Glob))
+		report.Problem(g.Err, "warning", fmt.Sprintf("%s: policy %s: stacks: %q matches no directory, so it binds nothing", m.File, m.Policy, m.Glob))
 	}
-	return fmt.Sprintf("%s lists %s, and none binds the stack %s", repo.ConfigName, count(len(cfg.Settings.Policies), "policy", "policies"), stack)
-}
-
-// readExceptions returns the files that the flags name. When they name none,
-// and no policy either, it is the one of assize.yaml: exceptions that a checkout
-// brings along do not weaken what the command line names (docs/exceptions.md,
-// rule 7).
-func (f *policyFlags) readExceptions(dir string, cfg *repo.Config) []except.File {
-	var out []except.File
-	for _, path := range f.exceptions {
-		out = append(out, readExceptions(dir, path))
+	lists := repo.ConfigName + " lists"
+	if len(cfg.Outer) > 0 {
+		lists = fmt.Sprintf("%s and %s above it list", repo.ConfigName, count(len(cfg.Outer), "other", "others"))
 	}
-	if len(out) > 0 || cfg == nil || cfg.Settings.Exceptions.Value == "" {
-		return out
-	}
-	return []except.File{readExceptions(cfg.Root, cfg.Settings.Exceptions.Value)}
-}
-
-// usableExceptions is readExceptions for those who cannot go on without them.
-func (f *policyFlags) usableExceptions(dir string) ([]except.File, error) {
-	cfg, err := f.governing(dir)
-	if err != nil {
-		return nil, err
-	}
-	files := f.readExceptions(dir, cfg)
-	for _, file := range files {
-		if file.Err != nil {
-			return nil, unusable("exceptions", file.Path, file.Err)
-		}
-	}
-	return files, nil
-}
-
-func readExceptions(dir, path string) except.File {
-	data, err := repo.ReadFile(dir, path)
-	if err != nil {
-		return except.Missing(path, err)
-	}
-	return except.Load(path, data)
+	return fmt.Sprintf("%s %s, and none binds the stack %s", lists, count(n, "policy", "policies"), stack)
 }
 
 // during is the jury for one run: where the plan comes from is a fact of it, and
@@ -154,7 +116,7 @@ func (b jury) one(p namedPolicy, in planInput, now time.Time) api.Verdict {
 	if p.err != nil {
 		return policy.Errored(p.src, p.err)
 	}
-	return policy.Judge(b.engines, p.src, in.plan, excuses(b.exceptions, now)...)
+	return policy.Judge(b.engines, p.src, in.plan, excuses(p.exceptions, now)...)
 }
 
 func excuses(files []except.File, now time.Time) (out []policy.Excuse) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/policy"
+	"github.com/assize-iac/assize/internal/policy/except"
 	"github.com/assize-iac/assize/internal/problem"
 	"github.com/assize-iac/assize/internal/repo"
 )
@@ -73,20 +74,12 @@ func exactlyOne(noun, example string) cobra.PositionalArgs {
 	}
 }
 
-// A named policy is a source, or why it could not be read.
+// A named policy is a source, or why it could not be read, and the exceptions to
+// what it says.
 type namedPolicy struct {
-	src policy.Source
-	err error
-}
-
-// read returns every policy that the flags name, or, when they name none,
-// those of assize.yaml that bind the stack in dir.
-func (f *policyFlags) read(dir string) ([]namedPolicy, error) {
-	cfg, err := f.governing(dir)
-	if err != nil {
-		return nil, err
-	}
-	return f.policies(dir, cfg)
+	src        policy.Source
+	err        error
+	exceptions []except.File
 }
 
 // governing is the configuration whose policies judge in dir: nil when there is
@@ -102,12 +95,37 @@ func (f *policyFlags) governing(dir string) (*repo.Config, error) {
 	return &cfg, nil
 }
 
-func (f *policyFlags) policies(dir string, cfg *repo.Config) ([]namedPolicy, error) {
+// judges reads every policy that the flags name, or, when they name none, those
+// of assize.yaml that bind the stack in dir; and all exceptions to them.
+// Exceptions that cannot be read are not an error yet.
+func (f *policyFlags) judges(dir string, cfg *repo.Config) (policies []namedPolicy, exceptions []except.File, err error) {
 	rego, err := f.regoOptions(dir)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var out []namedPolicy
+	exceptions = f.namedExceptions(dir)
+	if cfg == nil {
+		policies, err = f.policies(dir, exceptions)
+	} else {
+		policies, exceptions, err = configured(dir, *cfg, exceptions)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, p := range policies {
+		if p.err != nil {
+			continue
+		}
+		if src, err := p.src.WithRego(rego); err != nil {
+			policies[i].err = err
+		} else {
+			policies[i].src = src
+		}
+	}
+	return policies, exceptions, nil
+}
+
+func (f *policyFlags) policies(dir string, exceptions []except.File) (out []namedPolicy, err error) {
 	for _, group := range []struct {
 		lang  api.Language
 		paths []string
@@ -120,37 +138,67 @@ func (f *policyFlags) policies(dir string, cfg *repo.Config) ([]namedPolicy, err
 			if err != nil {
 				src = policy.Source{Path: path, Language: group.lang}
 			}
-			out = append(out, namedPolicy{src, err})
-		}
-	}
-	if cfg != nil {
-		if out, err = configured(dir, cfg); err != nil {
-			return nil, err
-		}
-	}
-	for i, p := range out {
-		if p.err != nil {
-			continue
-		}
-		if src, err := p.src.WithRego(rego); err != nil {
-			out[i].err = err
-		} else {
-			out[i].src = src
+			out = append(out, namedPolicy{src, err, exceptions})
 		}
 	}
 	return out, nil
 }
 
-func configured(dir string, cfg *repo.Config) ([]namedPolicy, error) {
-	sources, err := cfg.PoliciesFor(dir)
+// configured reads the policies that bind the stack in dir. Exceptions that are
+// named are to all of them; those that an assize.yaml brings along are to its
+// own, or a directory would weaken what its repository asks of it
+// (docs/exceptions.md, rule 7).
+func configured(dir string, cfg repo.Config, named []except.File) (policies []namedPolicy, exceptions []except.File, err error) {
+	place, err := cfg.Place(dir)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var out []namedPolicy
-	for _, src := range sources {
-		out = append(out, namedPolicy{src: src})
+	exceptions = named
+	for _, panel := range cfg.Panels(place) {
+		beside := named
+		if file := panel.Exceptions.Value; len(named) == 0 && file != "" {
+			beside = []except.File{readExceptions(cfg.Root, file).About(panel.Place)}
+			exceptions = append(exceptions, beside...)
+		}
+		for _, p := range panel.Policies {
+			src, err := cfg.Policy(p)
+			if err != nil {
+				return nil, nil, err
+			}
+			policies = append(policies, namedPolicy{src, nil, beside})
+		}
 	}
-	return out, nil
+	return policies, exceptions, nil
+}
+
+// namedExceptions are the files that the flags name. When they name none, it is
+// those of assize.yaml, but not for a command that names policies: exceptions
+// that a checkout brings along do not weaken what the command line names
+// (docs/exceptions.md, rule 7).
+func (f *policyFlags) namedExceptions(dir string) (out []except.File) {
+	for _, path := range f.exceptions {
+		out = append(out, readExceptions(dir, path))
+	}
+	return out
+}
+
+func readExceptions(dir, path string) except.File {
+	data, err := repo.ReadFile(dir, path)
+	if err != nil {
+		return except.Missing(path, err)
+	}
+	return except.Load(path, data)
+}
+
+// usableExceptions refuses files of which one is none, for those who cannot go on
+// without them.
+func usableExceptions(files []except.File) error {
+	for _, file := range files {
+		if file.Err != nil {
+			return unusable("exceptions", file.Path, file.Err)
+		}
+	}
+	return nil
 }
 
 func (f *policyFlags) regoOptions(dir string) (policy.RegoOptions, error) {

@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/plan"
 	"github.com/assize-iac/assize/internal/policy"
+	"github.com/assize-iac/assize/internal/policy/except"
 	"github.com/assize-iac/assize/internal/policy/suite"
 	"github.com/assize-iac/assize/internal/problem"
 	"github.com/assize-iac/assize/internal/repo"
@@ -93,7 +95,7 @@ func runReplay(g *Globals, o replayOptions, args []string) error {
 		return err
 	}
 	out := suite.Sum(g.replay(o.dir, paths, present, candidate))
-	out.Present, out.Candidate = replayed(present.policies), replayed(candidate.policies)
+	out.Present, out.Candidate = replayed(present), replayed(candidate)
 	if o.format == "json" {
 		err = page.JSON(g.Out, out)
 	} else {
@@ -105,11 +107,14 @@ func runReplay(g *Globals, o replayOptions, args []string) error {
 	return checkExit(out.Outcome)
 }
 
-// A side is the policies that judge together, and what is excused of what they
-// find.
-type side struct {
-	policies []policy.Source
-	excuses  []policy.Excuse
+// A side is the policies that judge together, each with what is excused of what it
+// finds.
+type side []seat
+
+// A seat is that of one policy.
+type seat struct {
+	src     policy.Source
+	excuses []policy.Excuse
 }
 
 // sides reads the policies of both sides, and refuses those that could judge no
@@ -126,47 +131,57 @@ func (o *replayOptions) sides(g *Globals) (present, candidate side, err error) {
 	if err != nil {
 		return present, candidate, err
 	}
-	if candidate.policies, err = usable(g.Engines, &next, o.dir, run); err != nil {
-		return present, candidate, err
+	now := g.Now()
+	if candidate, _, err = seated(g.Engines, &next, o.dir, run, now); err != nil {
+		return nil, nil, err
 	}
-	if present.policies, err = usable(g.Engines, &o.policies, o.dir, run); err != nil {
-		return present, candidate, err
+	present, exceptions, err := seated(g.Engines, &o.policies, o.dir, run, now)
+	if err != nil {
+		return nil, nil, err
 	}
-	if len(present.policies) == 0 {
-		return present, candidate, problem.New(api.Invalid, "there is no present policy to compare with").
+	if len(present) == 0 {
+		return nil, nil, problem.New(api.Invalid, "there is no present policy to compare with").
 			WithHint("name it with --policy, or list policies in assize.yaml")
 	}
-	files, err := o.policies.usableExceptions(o.dir)
-	present.excuses = excuses(files, g.Now())
-	candidate.excuses = present.excuses
-	return present, candidate, err
+	for i := range candidate {
+		candidate[i].excuses = excuses(exceptions, now)
+	}
+	return present, candidate, nil
 }
 
-func usable(engines []policy.Engine, flags *policyFlags, dir string, run policy.Run) (sources []policy.Source, err error) {
-	named, err := flags.read(dir)
+// seated reads the policies of one side, and every exception to them.
+func seated(engines []policy.Engine, flags *policyFlags, dir string, run policy.Run, now time.Time) (s side, exceptions []except.File, err error) {
+	cfg, err := flags.governing(dir)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	for _, n := range named {
-		if n.err == nil {
-			n.err = policy.Check(engines, n.src)
-		}
-		if n.err != nil {
-			return nil, n.err
-		}
-		n.src.Run = run
-		sources = append(sources, n.src)
+	policies, exceptions, err := flags.judges(dir, cfg)
+	if err == nil {
+		err = usableExceptions(exceptions)
 	}
-	return sources, nil
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, p := range policies {
+		if p.err == nil {
+			p.err = policy.Check(engines, p.src)
+		}
+		if p.err != nil {
+			return nil, nil, p.err
+		}
+		p.src.Run = run
+		s = append(s, seat{p.src, excuses(p.exceptions, now)})
+	}
+	return s, exceptions, nil
 }
 
-func replayed(sources []policy.Source) (out []api.ReplayedPolicy) {
-	for _, s := range sources {
-		enforcement := s.Enforcement
+func replayed(s side) (out []api.ReplayedPolicy) {
+	for _, seat := range s {
+		enforcement := seat.src.Enforcement
 		if enforcement == "" {
 			enforcement = api.HardMandatory
 		}
-		out = append(out, api.ReplayedPolicy{Path: s.Path, Engine: s.Language, Digest: s.Digest(), Enforcement: enforcement})
+		out = append(out, api.ReplayedPolicy{Path: seat.src.Path, Engine: seat.src.Language, Digest: seat.src.Digest(), Enforcement: enforcement})
 	}
 	return out
 }
@@ -220,8 +235,8 @@ func replayPlan(dir, path string, before, after panel) api.ReplayedPlan {
 type panel []*policy.Session
 
 func (s side) sit(engines []policy.Engine) (b panel) {
-	for _, src := range s.policies {
-		b = append(b, policy.Open(engines, src, s.excuses...))
+	for _, seat := range s {
+		b = append(b, policy.Open(engines, seat.src, seat.excuses...))
 	}
 	return b
 }

@@ -138,11 +138,8 @@ func (g *Globals) manner(dir string, flags policyFlags, from provenanceFlags) (h
 	if how.run, err = from.read(dir); err != nil {
 		return how, err
 	}
-	if len(flags.exceptions) == 0 {
-		return how, nil
-	}
-	files, err := flags.usableExceptions(dir)
-	if err != nil {
+	files := flags.namedExceptions(dir)
+	if err := usableExceptions(files); err != nil {
 		return how, err
 	}
 	how.excuses = excuses(files, g.Now())

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 
@@ -13,36 +14,26 @@ import (
 // A Misfit is a glob of a policy's stacks that matches no directory, so that it
 // binds nothing: most likely it is misspelt.
 type Misfit struct {
-	Policy string // its path
+	File   string // the assize.yaml, from the root of the one that governs
+	Policy string // its path, as the file has it
 	Glob   string
 }
 
-// Misfits are the globs that match no directory below the root. What cannot be
-// looked into might hold one, so nothing is said of a glob that leads there.
+// Misfits are the globs that match no directory below the root that they are
+// relative to. What cannot be looked into might hold one, so nothing is said of a
+// glob that leads there.
 func (c Config) Misfits() []Misfit {
 	var out []Misfit
-	for _, p := range c.Settings.Policies {
-		for _, glob := range p.Stacks {
-			if !matchesDirectory(c.Root, glob) {
-				out = append(out, Misfit{p.Path, glob})
+	for _, file := range c.files() {
+		for _, p := range file.Settings.Policies {
+			for _, glob := range p.Stacks {
+				if !matchesDirectory(file.Root, glob) {
+					out = append(out, Misfit{path.Join(file.from(c), ConfigName), p.Path, glob})
+				}
 			}
 		}
 	}
 	return out
-}
-
-// Outer is the next assize.yaml above the one that governs, in the same checkout,
-// or "". What it says does not hold, which whoever wrote it may not expect
-// (docs/configuration.md, rule 1).
-func (c Config) Outer() string {
-	top := checkout(c.Root)
-	for dir := c.Root; top != "" && dir != top; {
-		dir = filepath.Dir(dir)
-		if _, err := os.Lstat(filepath.Join(dir, ConfigName)); err == nil {
-			return filepath.Join(dir, ConfigName)
-		}
-	}
-	return ""
 }
 
 // notStacks are directories that tools and git fill; no stack is in there, and

@@ -37,7 +37,7 @@ func TestMisfits(t *testing.T) {
 	}
 	var want []repo.Misfit
 	for _, glob := range []string{"infra/prdo", "prod/**", "**/net", "infra/*/db/*", "infra/main.tf", "infra/dev/*"} {
-		want = append(want, repo.Misfit{Policy: "q.json", Glob: glob})
+		want = append(want, repo.Misfit{File: "assize.yaml", Policy: "q.json", Glob: glob})
 	}
 	if diff := cmp.Diff(want, cfg.Misfits()); diff != "" {
 		t.Error(diff)

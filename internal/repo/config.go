@@ -5,11 +5,12 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/assize-iac/assize/api"
-	"github.com/assize-iac/assize/internal/policy"
 	"github.com/assize-iac/assize/internal/problem"
 	"github.com/assize-iac/assize/internal/settings"
 )
@@ -24,10 +25,12 @@ const misnamed = "assize.yml"
 type Config struct {
 	Root     string // absolute
 	Settings *settings.Root
+	Outer    []Config // those above it in the checkout, the outermost first: their policies bind as well; none has an Outer
 }
 
 // FindConfig reads the assize.yaml that governs dir: the nearest one in dir or
-// above it, within the checkout. ok is false when there is none.
+// above it, within the checkout, and those above that one. ok is false when
+// there is none.
 func FindConfig(dir string) (cfg Config, ok bool, err error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -37,67 +40,63 @@ func FindConfig(dir string) (cfg Config, ok bool, err error) {
 	if err != nil {
 		return Config{}, false, unreadable(dir, err)
 	}
-	cfg, ok, err = nearestConfig(real)
-	if err != nil || real == abs {
-		return cfg, ok, err
-	}
-	// A link must not choose which configuration governs: neither the one above
-	// the link nor the one above what it leads to may be dodged.
-	alias, found, err := nearestConfig(abs)
+	found, err := configs(real)
 	if err != nil {
 		return Config{}, false, err
 	}
-	if found {
-		if _, err := below(alias.Root, dir); err != nil {
+	if real != abs {
+		if err := undodged(abs, dir); err != nil {
 			return Config{}, false, err
 		}
 	}
+	if len(found) == 0 {
+		return Config{}, false, nil
+	}
+	cfg, ok = found[0], true
+	cfg.Outer = found[1:]
+	slices.Reverse(cfg.Outer)
 	return cfg, ok, nil
 }
 
-func nearestConfig(abs string) (cfg Config, ok bool, err error) {
+// undodged refuses a link at alias that chooses which configuration governs:
+// neither the one above the link nor the one above what it leads to may be
+// dodged.
+func undodged(alias, dir string) error {
+	found, err := configs(alias)
+	for _, cfg := range found {
+		if err == nil {
+			_, err = below(cfg.Root, dir)
+		}
+	}
+	return err
+}
+
+// configs reads every assize.yaml in abs or above it, within the checkout, the
+// nearest first. Problems call each as one finds it from the nearest.
+func configs(abs string) (found []Config, err error) {
 	for {
 		if _, err := os.Lstat(filepath.Join(abs, misnamed)); err == nil {
-			return Config{}, false, problem.New(api.Invalid, "%s is not read: it would look as if no policy was configured", filepath.Join(abs, misnamed)).
+			return nil, problem.New(api.Invalid, "%s is not read: it would look as if no policy was configured", filepath.Join(abs, misnamed)).
 				WithHint("call it %s, or remove it", ConfigName)
 		}
 		data, err := readSettings(filepath.Join(abs, ConfigName), cmp.Or(checkout(abs), abs))
 		if err == nil {
-			root, err := settings.ParseRoot(ConfigName, data)
-			return Config{Root: abs, Settings: root}, err == nil, err
-		}
-		// Anything but absence is an error: a configuration that cannot be read
-		// must not count as one that names no policy.
-		if !errors.Is(err, fs.ErrNotExist) {
-			return Config{}, false, unreadable(filepath.Join(abs, ConfigName), err)
+			found = append(found, Config{Root: abs})
+			cfg := &found[len(found)-1]
+			if cfg.Settings, err = settings.ParseRoot(path.Join(cfg.from(found[0]), ConfigName), data); err != nil {
+				return nil, err
+			}
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			// Anything but absence is an error: a configuration that cannot be read
+			// must not count as one that names no policy.
+			return nil, unreadable(filepath.Join(abs, ConfigName), err)
 		}
 		parent := filepath.Dir(abs)
 		if _, err := os.Lstat(filepath.Join(abs, ".git")); err == nil || parent == abs {
-			return Config{}, false, nil
+			return found, nil
 		}
 		abs = parent
 	}
-}
-
-// PoliciesFor reads the policies that bind the stack in dir.
-func (c Config) PoliciesFor(dir string) ([]policy.Source, error) {
-	stack, err := below(c.Root, dir)
-	if err != nil {
-		return nil, err
-	}
-	var sources []policy.Source
-	for _, p := range c.Settings.Policies {
-		if !p.Binds(filepath.ToSlash(stack)) {
-			continue
-		}
-		src, err := ReadPolicy(c.Root, p.Path)
-		if err != nil {
-			return nil, err
-		}
-		src.Enforcement = p.Enforcement
-		sources = append(sources, src)
-	}
-	return sources, nil
 }
 
 // below is the place of dir in root, links resolved: a link must not lead

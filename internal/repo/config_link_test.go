@@ -40,7 +40,7 @@ func TestConfigBehindLinks(t *testing.T) {
 			cfg, ok, err := repo.FindConfig(stack)
 			n := 0
 			if err == nil && ok {
-				sources, perr := cfg.PoliciesFor(stack)
+				sources, perr := policiesFor(cfg, stack)
 				n, err = len(sources), perr
 			}
 			switch {
@@ -77,7 +77,7 @@ func TestStackOutsideRoot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := cfg.PoliciesFor(filepath.Join(dir, "b")); err == nil || problem.Hint(err) == "" {
+	if _, err := policiesFor(cfg, filepath.Join(dir, "b")); err == nil || problem.Hint(err) == "" {
 		t.Errorf("error %v, want one with a hint", err)
 	}
 }

@@ -38,6 +38,24 @@ func names(src policy.Source) []string {
 	return out
 }
 
+// policiesFor reads the policies that bind the stack in dir.
+func policiesFor(cfg repo.Config, dir string) (sources []policy.Source, err error) {
+	place, err := cfg.Place(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, panel := range cfg.Panels(place) {
+		for _, p := range panel.Policies {
+			src, err := cfg.Policy(p)
+			if err != nil {
+				return nil, err
+			}
+			sources = append(sources, src)
+		}
+	}
+	return sources, nil
+}
+
 func TestReadPolicy(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, map[string]string{
@@ -111,7 +129,7 @@ policies:
 		if err != nil || !ok {
 			t.Fatalf("%s: %v, %v", stack, ok, err)
 		}
-		sources, err := cfg.PoliciesFor(filepath.Join(dir, stack))
+		sources, err := policiesFor(cfg, filepath.Join(dir, stack))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -193,7 +211,7 @@ func TestLinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if sources, err := cfg.PoliciesFor(filepath.Join(dir, "prodlink")); err != nil || len(sources) != 1 {
+	if sources, err := policiesFor(cfg, filepath.Join(dir, "prodlink")); err != nil || len(sources) != 1 {
 		t.Errorf("%d policies through a link, %v; want the one that binds what it leads to", len(sources), err)
 	}
 	if _, err := repo.ReadData(dir, ""); err == nil {

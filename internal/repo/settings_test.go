@@ -80,16 +80,21 @@ func TestDirectoryFile(t *testing.T) {
 // outside of the checkout.
 func TestRootFileOutside(t *testing.T) {
 	t.Parallel()
-	dir := tree(t, map[string]string{"r/.git/HEAD": "", "r/a/x": "", "r/shared.yaml": "", "outside.yaml": "policies: []"})
-	for link, to := range map[string]string{"r/assize.yaml": "../outside.yaml", "r/a/assize.yaml": "../shared.yaml"} {
+	dir := tree(t, map[string]string{
+		"r/.git/HEAD": "", "r/a/x": "", "r/shared.yaml": "", "outside.yaml": "policies: []",
+		"in/.git/HEAD": "", "in/a/x": "", "in/shared.yaml": "",
+	})
+	for link, to := range map[string]string{"r/assize.yaml": "../outside.yaml", "r/a/assize.yaml": "../shared.yaml", "in/a/assize.yaml": "../shared.yaml"} {
 		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := repo.Settings(filepath.Join(dir, "r")); err == nil || !strings.Contains(err.Error(), "leads out of the checkout") {
-		t.Errorf("error %v, want a refusal", err)
+	for _, at := range []string{"r", "r/a"} { // a nearer file does not take the place of what cannot be read
+		if _, err := repo.Settings(filepath.Join(dir, at)); err == nil || !strings.Contains(err.Error(), "leads out of the checkout") {
+			t.Errorf("%s: error %v, want a refusal", at, err)
+		}
 	}
-	if _, err := repo.Settings(filepath.Join(dir, "r/a")); err != nil {
+	if _, err := repo.Settings(filepath.Join(dir, "in/a")); err != nil {
 		t.Errorf("a link within the checkout: %v", err)
 	}
 }

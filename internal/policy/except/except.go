@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"path"
+	"slices"
 	"time"
 
 	"github.com/assize-iac/assize/api"
@@ -38,6 +39,19 @@ type Entry struct {
 
 // Missing is a file that could not be read.
 func Missing(path string, err error) File { return File{Path: path, Err: err} }
+
+// About is the file with the policies that its entries name as one finds them
+// from elsewhere: dir is where their paths begin, slash-separated, and "" for
+// here.
+func (f File) About(dir string) File {
+	f.Entries = slices.Clone(f.Entries)
+	for i, e := range f.Entries {
+		if dir != "" && e.Policy != "" && !path.IsAbs(e.Policy) {
+			f.Entries[i].Policy = path.Join(dir, e.Policy)
+		}
+	}
+	return f
+}
 
 // Expired reports whether the exception has ended.
 func (e Entry) Expired(now time.Time) bool { return !now.Before(e.until) }

@@ -28,7 +28,7 @@ const secretMin = 4
 // List says what holds for a stack and where it came from. Values whose names
 // look like those of secrets are masked, wherever they stand
 // (docs/configuration.md, rule 22).
-func List(root *settings.Root, e settings.Effective, warnings []string) api.Config {
+func List(root *settings.Root, panels []settings.Panel, e settings.Effective, warnings []string) api.Config {
 	l := lister{e: e, secrets: secrets(e)}
 	l.one("tool", e.Tool)
 	l.one("tool_version", e.ToolVersion)
@@ -44,14 +44,8 @@ func List(root *settings.Root, e settings.Effective, warnings []string) api.Conf
 	l.list("ignore_inferred", e.IgnoreInferred)
 	l.one("plan_output", e.PlanOutput)
 	l.root(root)
-	for _, p := range root.Policies {
-		if p.Binds(e.Path) {
-			l.add("policies", p.Path, p.At.String())
-			l.out[len(l.out)-1].Enforcement = p.Enforcement
-		}
-	}
-	if root.Exceptions.Value != "" {
-		l.add("exceptions", root.Exceptions.Value, root.Exceptions.At.String())
+	for _, panel := range panels {
+		l.panel(panel)
 	}
 	key := stack.Key{Path: e.Path, Instance: e.Instance}
 	return api.Config{
@@ -79,6 +73,16 @@ func (l *lister) root(root *settings.Root) {
 	l.add("propagate.cross_repo", p.CrossRepo.Value, p.CrossRepo.At.String())
 	l.add("drift.schedule", d.Schedule.Value, d.Schedule.At.String())
 	l.add("drift.open_issue", d.OpenIssue.Value, d.OpenIssue.At.String())
+}
+
+func (l *lister) panel(p settings.Panel) {
+	for _, policy := range p.Policies {
+		l.add("policies", policy.Path, policy.At.String())
+		l.out[len(l.out)-1].Enforcement = policy.Enforcement
+	}
+	if file := p.Exceptions; file.Value != "" {
+		l.add("exceptions", file.Value, file.At.String())
+	}
 }
 
 // origin is where an entry of a list, or the only value, came from.

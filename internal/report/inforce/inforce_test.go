@@ -27,7 +27,7 @@ func list(t *testing.T, root, dir string, getenv func(string) string) api.Config
 	if err != nil {
 		t.Fatal(err)
 	}
-	return inforce.List(r, e, nil)
+	return inforce.List(r, nil, e, nil)
 }
 
 // TestNoSecret: what is called like a secret is shown nowhere, in no form
