@@ -87,7 +87,8 @@ func mustBuild(t *rapid.T, s Scanned) Graph {
 	return g
 }
 
-// TestEveryEdgeGoesToALaterWave also checks that a wave is never later than it
+// TestEveryEdgeGoesToALaterWave is "edge direction is From depends on To, so To
+// applies first and wave(To) < wave(From)" (seed 004, "Identities and names"). It also checks that a wave is never later than it
 // must be, that the waves hold exactly the affected stacks, and that nothing is
 // affected without a reason.
 func TestEveryEdgeGoesToALaterWave(t *testing.T) {

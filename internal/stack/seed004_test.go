@@ -288,6 +288,21 @@ func TestSeed004Affected(t *testing.T) {
 	}
 }
 
+// TestSeed004Elsewhere is "git and registry modules never match changed paths"
+// (seed 004, "Identities and names"), however their keys are spelt.
+func TestSeed004Elsewhere(t *testing.T) {
+	for _, kind := range []SourceKind{GitModule, RegistryModule, ArchiveModule} {
+		for _, key := range []string{"acme/infra//modules/vpc", "modules/vpc", "registry:acme/vpc/aws"} {
+			g := build(t, Scanned{Repo: "acme/infra", Stacks: []Stack{st("net").calling(Call{Name: "m", Source: key, Kind: kind, Key: key, Ref: "v1"})}})
+			for _, path := range []string{"modules/vpc/main.tf", "modules/vpc", key, key + "/main.tf", key + "@v1/main.tf"} {
+				if got := affectedText(t, g, Changes{Paths: []string{path}}); got != "" {
+					t.Errorf("%s module %s: %s affects %s", kind, key, path, got)
+				}
+			}
+		}
+	}
+}
+
 func TestRemoved(t *testing.T) {
 	g := build(t, monorepo())
 	a, err := Affected(g, Changes{

@@ -272,7 +272,9 @@ func TestShallow(t *testing.T) {
 	single.fails("main", git.Event{}, "main is not in this clone", "git fetch origin main:refs/remotes/origin/main")
 }
 
-// TestPullRequest: the merge commit's first parent is the base, and not the one
+// TestPullRequest is "default: PR base SHA, then the push's before, then the merge
+// base with origin/<default branch>" (seed 004, "CLI commands"), with TestPush and
+// TestDefaultBranch. The merge commit's first parent is the base, and not the one
 // of the payload, which may be older; a checkout of the head works as well.
 func TestPullRequest(t *testing.T) {
 	up := newRepository(t)
@@ -483,6 +485,8 @@ func TestOpenNowhere(t *testing.T) {
 	}
 }
 
+// TestGitHubEvent is "for pull_request events the run SHA is the PR head SHA from
+// the payload, not GITHUB_SHA" (seed 004, "CLI commands").
 func TestGitHubEvent(t *testing.T) {
 	sha := func(c string) string { return strings.Repeat(c, 40) }
 	for name, c := range map[string]struct {
@@ -507,7 +511,7 @@ func TestGitHubEvent(t *testing.T) {
 			if err := os.WriteFile(file, []byte(c.payload), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			env := map[string]string{"GITHUB_ACTIONS": "true", "GITHUB_EVENT_NAME": c.event, "GITHUB_EVENT_PATH": file, "GITHUB_REPOSITORY": "acme/infra"}
+			env := map[string]string{"GITHUB_ACTIONS": "true", "GITHUB_EVENT_NAME": c.event, "GITHUB_EVENT_PATH": file, "GITHUB_REPOSITORY": "acme/infra", "GITHUB_SHA": sha("f")}
 			got, err := git.GitHubEvent(func(name string) string { return env[name] })
 			if (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
 				t.Fatal(err)

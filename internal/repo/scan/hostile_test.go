@@ -125,7 +125,10 @@ func TestNames(t *testing.T) {
 }
 
 // TestTreeHash: the same for the same content in any order and place, another
-// for anything that a stack is made of.
+// for anything that a stack is made of: "TreeHash covers *.tfvars, *.tfvars.json
+// and *.tfbackend files, and every backend config file, var file and
+// from_var_files match the scan read, whatever its name" (seed 004, "Scan and
+// graph").
 func TestTreeHash(t *testing.T) {
 	base := func() fstest.MapFS {
 		files := fstest.MapFS{}
@@ -133,14 +136,15 @@ func TestTreeHash(t *testing.T) {
 			"a/main.tf": head + "module \"m\" {\n  source = \"../m\"\n}\n", "a/x.auto.tfvars": "", "a/.terraform.lock.hcl": "",
 			"a/.assize.yaml": "", "a/notes.txt": "", "m/main.tf": "module \"n\" {\n  source = \"../n\"\n}\n", "n/main.tf": "",
 			"common.tfvars": "", "state.tfbackend": "", "b/main.tf": head,
+			"a/x.tfvars.json": "{}", "a/x.tfbackend": "", "a/named": "", "backend.hcl": "",
 		} {
 			files[name] = &fstest.MapFile{Data: []byte(text)}
 		}
 		return files
 	}
 	hash := func(files fstest.MapFS, e settings.Effective) string {
-		e.BackendConfig = append(e.BackendConfig, "state.tfbackend")
-		e.VarFiles = append(e.VarFiles, "../common.tfvars")
+		e.BackendConfig = append(e.BackendConfig, "state.tfbackend", "backend.hcl")
+		e.VarFiles = append(e.VarFiles, "../common.tfvars", "named")
 		r, err := scan.Scan(files, scan.Options{Instances: func(dir string) ([]settings.Effective, []string, error) {
 			return []settings.Effective{e}, nil, nil
 		}})
@@ -150,12 +154,13 @@ func TestTreeHash(t *testing.T) {
 		return r.Stacks[0].TreeHash
 	}
 	want := hash(base(), settings.Effective{})
-	if want != "sha256:d21938cf12e86890289630c345106ef50fed521371a9f213fa23bbd8064ef9f0" {
+	if want != "sha256:4f37a5dccb7aef89aad94596b591b3dca0d89be97b7433e03162e85ae326afc0" {
 		t.Errorf("it is %s: a change of what it covers wants a new number in treeHash", want)
 	}
 	for name, changes := range map[string]bool{
 		"a/main.tf": true, "a/x.auto.tfvars": true, "a/.terraform.lock.hcl": true, "a/.assize.yaml": true,
 		"m/main.tf": true, "n/main.tf": true, "common.tfvars": true, "state.tfbackend": true,
+		"a/x.tfvars.json": true, "a/x.tfbackend": true, "a/named": true, "backend.hcl": true,
 		"a/notes.txt": false, "b/main.tf": false,
 	} {
 		files := base()
