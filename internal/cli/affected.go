@@ -99,10 +99,13 @@ func (e *estate) affected(ctx context.Context, ref string) (api.Affected, error)
 	for _, r := range changes.Renamed {
 		c.Renamed = append(c.Renamed, stack.Rename(r))
 	}
-	if c.Deleted, err = e.deleted(ctx, base, changes); err != nil {
+	deleted, unknown, err := e.deleted(ctx, base, changes)
+	if err != nil {
 		return api.Affected{}, err
 	}
+	c.Deleted = deleted
 	a, err := stack.Affected(e.graph, c)
+	a.Warnings = append(a.Warnings, unknown...)
 	if err == nil && slices.Contains(changes.Paths, repo.ConfigName) { // docs/scan.md, rule 32
 		a.Warnings = append(a.Warnings, repo.ConfigName+" has changed, and may mean another thing for any stack: look at all of them once")
 	}
@@ -129,26 +132,27 @@ func (e *estate) missing(changes git.Changes) {
 }
 
 // deleted are the stacks of the base that are gone. The base is read only where
-// something has changed outside of the stacks that are here, or where a stack
-// may have become a module because another one calls it now.
-func (e *estate) deleted(ctx context.Context, base git.Base, changes git.Changes) ([]stack.Key, error) {
+// something has changed outside of the stacks that are here, where a stack may
+// have become a module because another one calls it now, or where a directory may
+// have other instances.
+func (e *estate) deleted(ctx context.Context, base git.Base, changes git.Changes) (keys []stack.Key, warnings []string, err error) {
 	called := len(e.scanned.Called) > 0 && len(changes.Paths) > 0
-	if !called && !slices.ContainsFunc(changes.Paths, func(name string) bool { return len(e.graph.In(path.Dir(name))) == 0 }) {
-		return nil, nil
+	redefined := e.cfg.Redefined(e.scanned.Stacks, changes.Paths)
+	outside := func(name string) bool { return len(e.graph.In(path.Dir(name))) == 0 }
+	if !called && len(redefined) == 0 && !slices.ContainsFunc(changes.Paths, outside) {
+		return nil, nil, nil
 	}
-	var keys []stack.Key
 	for _, commit := range base.Commits {
 		tree, err := e.checkout.Tree(ctx, commit)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		gone, err := e.cfg.Gone(tree, e.scanned)
+		gone, unknown, err := e.cfg.Gone(tree, e.scanned, redefined)
 		if err := errors.Join(err, tree.Close()); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		for _, dir := range gone {
-			keys = append(keys, stack.Key{Path: dir})
-		}
+		keys, warnings = append(keys, gone...), append(warnings, unknown...)
 	}
-	return keys, nil
+	slices.Sort(warnings)
+	return keys, slices.Compact(warnings), nil
 }

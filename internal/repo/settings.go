@@ -68,20 +68,24 @@ func (c Config) MatchVarFiles(dir string) ([]string, error) {
 		return nil, nil
 	}
 	full := filepath.Join(c.Root, filepath.FromSlash(dir))
-	found, err := doublestar.Glob(os.DirFS(full), glob, doublestar.WithFilesOnly(), doublestar.WithNoFollow(), doublestar.WithFailOnIOErrors())
+	found, err := varFiles(os.DirFS(full), glob)
 	if err != nil {
 		return nil, unreadable(dir, err)
 	}
-	found = slices.DeleteFunc(found, func(name string) bool { // what init has downloaded is nobody's configuration
-		return strings.HasPrefix(name, ".terraform/") || strings.Contains(name, "/.terraform/")
-	})
 	for _, name := range found {
 		if _, err := below(c.Root, filepath.Join(full, filepath.FromSlash(name))); err != nil {
 			return nil, err
 		}
 	}
-	slices.Sort(found)
 	return found, nil
+}
+
+func varFiles(files fs.FS, glob string) ([]string, error) {
+	found, err := doublestar.Glob(files, glob, doublestar.WithFilesOnly(), doublestar.WithNoFollow(), doublestar.WithFailOnIOErrors())
+	slices.Sort(found)
+	return slices.DeleteFunc(found, func(name string) bool { // what init has downloaded is nobody's configuration
+		return strings.HasPrefix(name, ".terraform/") || strings.Contains(name, "/.terraform/")
+	}), err
 }
 
 // readSettings reads a small regular file that lies in the checkout, links

@@ -1,7 +1,6 @@
 package repo
 
 import (
-	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -26,30 +25,6 @@ func (c Config) Stacks(repo string) (scan.Result, error) {
 		r.Warnings = append(r.Warnings, dir+" could not be read; it may be a stack, and is missing here")
 	}
 	return r, err
-}
-
-// Gone are the directories that are stacks in the tree base and none in now. A
-// directory that cannot be read now, or that another assize.yaml governs, is not
-// gone (docs/scan.md, rules 9 and 29).
-func (c Config) Gone(base fs.FS, now scan.Result) ([]string, error) {
-	was, err := scan.Scan(base, scan.Options{Rules: c.rules(), Tool: c.Settings.Tool.Value})
-	if err != nil {
-		return nil, err
-	}
-	here := now.Broken
-	for _, s := range now.Stacks {
-		here = append(here, s.Key.Path)
-	}
-	slices.Sort(here)
-	gone := was.Broken
-	for _, s := range was.Stacks {
-		gone = append(gone, s.Key.Path)
-	}
-	slices.Sort(gone)
-	return slices.DeleteFunc(slices.Compact(gone), func(dir string) bool {
-		_, found := slices.BinarySearch(here, dir)
-		return found || slices.ContainsFunc(now.Foreign, func(root string) bool { return within(root, dir) })
-	}), nil
 }
 
 // within reports whether dir is root or in it.
