@@ -99,7 +99,33 @@ func runOverride(g *Globals, o overrideOptions) error {
 		return err
 	}
 	fmt.Fprintf(g.Out, "The override is saved in %s.\nNext: %s\n", fromHere(o.dir, place), applying(o.file, o.dir, o.out))
+	if !judgedAsConfigured(dir, warrant) {
+		fmt.Fprintln(g.Out, "Add the flags of assize plan that say how policies judge, such as --data: without them they are not those that were overridden.")
+	}
 	return nil
+}
+
+// judgedAsConfigured reports whether assize.yaml alone names everybody who judged
+// the plan, each as it did. A warrant does not keep the flags of a plan: what
+// comes out of a file is not to be typed unseen.
+func judgedAsConfigured(dir string, w api.Warrant) bool {
+	var none policyFlags
+	cfg, err := none.governing(dir)
+	if err != nil || cfg == nil {
+		return false
+	}
+	policies, exceptions, err := none.judges(dir, cfg)
+	if err != nil {
+		return false
+	}
+	configured := map[string]bool{}
+	for _, p := range policies {
+		configured[p.src.Path+" "+p.src.Digest()] = true
+	}
+	for _, f := range exceptions {
+		configured[f.Path+" "+f.Digest] = true
+	}
+	return !slices.ContainsFunc(w.Verdicts, func(v api.Verdict) bool { return !configured[v.Path+" "+v.Digest] })
 }
 
 // savedWarrant opens the warrant of a saved plan, and makes sure that the plan
