@@ -214,7 +214,7 @@ func (g *Globals) replay(dir string, paths []string, present, candidate side) []
 	return out
 }
 
-func replayPlan(dir, path string, before, after panel) api.ReplayedPlan {
+func replayPlan(dir, path string, before, after sitting) api.ReplayedPlan {
 	raw, err := repo.ReadStored(dir, path)
 	var p *plan.Plan
 	if err == nil {
@@ -231,24 +231,24 @@ func replayPlan(dir, path string, before, after panel) api.ReplayedPlan {
 	return out
 }
 
-// A panel is the policies that judge a plan together.
-type panel []*policy.Session
+// A sitting is the policies of a side, ready to judge one plan after the other.
+type sitting []*policy.Session
 
-func (s side) sit(engines []policy.Engine) (b panel) {
+func (s side) sit(engines []policy.Engine) (b sitting) {
 	for _, seat := range s {
 		b = append(b, policy.Open(engines, seat.src, seat.excuses...))
 	}
 	return b
 }
 
-func (b panel) judge(p *plan.Plan) (verdicts []api.Verdict) {
+func (b sitting) judge(p *plan.Plan) (verdicts []api.Verdict) {
 	for _, s := range b {
 		verdicts = append(verdicts, s.Judge(p))
 	}
 	return verdicts
 }
 
-func (b panel) close() {
+func (b sitting) close() {
 	for _, s := range b {
 		s.Close()
 	}
