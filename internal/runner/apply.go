@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/assize-iac/assize/api"
@@ -33,7 +35,14 @@ func (s *Stack) Read(ctx context.Context, v *Saved, b api.Binding) (*plan.Plan, 
 	if err != nil {
 		return nil, err
 	}
-	return s.show(ctx, s.Session, v.copy, flags)
+	p, err := s.show(ctx, s.Session, v.copy, flags)
+	if err != nil {
+		return nil, err
+	}
+	for name := range p.Variables { // the tools leave ephemeral ones out
+		v.frozen = append(v.frozen, variablePrefix+name)
+	}
+	return p, nil
 }
 
 // Apply consumes the saved plan and applies it; was is the state it was made
@@ -51,8 +60,10 @@ func (s *Stack) Apply(ctx context.Context, v *Saved, was api.State) (*api.State,
 		return nil, err
 	}
 	s.step("applying")
-	s.Session.Spool = v.private.path
-	err := s.Session.Apply(ctx, v.copy)
+	session := s.Session
+	session.Spool = v.private.path
+	session.Tool.Env = s.thawed(v)
+	err := session.Apply(ctx, v.copy)
 	after, stateErr := s.stateAfter(ctx)
 	if err != nil {
 		return after, s.unwritten(ended(err, was, after))
@@ -62,6 +73,24 @@ func (s *Stack) Apply(ctx context.Context, v *Saved, was api.State) (*api.State,
 	}
 	return after, nil
 }
+
+// thawed is the environment of an apply. OpenTofu refuses a variable that does
+// not have the value of the plan file, so the mode's own value reaches only those
+// that the file does not hold (docs/warrant.md, rule 18).
+func (s *Stack) thawed(v *Saved) []string {
+	frozen := func(name string) bool { return slices.Contains(v.frozen, name) }
+	env := slices.DeleteFunc(slices.Clone(s.Session.Tool.Environ()), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return frozen(name)
+	})
+	for name, value := range s.asPlanned().Matching(frozen) {
+		env = append(env, name+"="+value)
+	}
+	return env
+}
+
+// variablePrefix is that of the variables of the environment that set variables.
+const variablePrefix = "TF_VAR_"
 
 // stateAfter reads the state even when the apply was interrupted.
 func (s *Stack) stateAfter(ctx context.Context) (*api.State, error) {

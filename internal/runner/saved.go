@@ -154,6 +154,7 @@ type Saved struct {
 
 	plan, warrant string // where they are
 	beside        []string
+	frozen        []string // the variables whose values it holds, known once it was read
 	copy          string
 	private       *private
 }
