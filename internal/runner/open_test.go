@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -246,6 +247,28 @@ resource "terraform_data" "x" {
 	}
 }
 
+// Seed 004, "Stack instances": "the re-plan inside apply runs with the apply
+// values". What was planned so is applied so.
+func TestPlannedAgainInAnApply(t *testing.T) {
+	t.Parallel()
+	e := newEstate(t, map[string]string{"s/main.tf": `
+variable "role" { type = string }
+resource "terraform_data" "x" { input = var.role }
+`})
+	s := settings.Effective{Path: "s", Env: map[string]settings.PerMode{"TF_VAR_role": {Plan: text("reader"), Apply: text("deployer")}}}
+	st := e.open(settings.Apply, s)
+	was := st.save(runner.Options{}).Binding
+	if moved := e.open(settings.Apply, s).apply(was); len(moved) != 1 || moved[0].What != "variables" {
+		t.Errorf("another process takes it for a plan of its own: %+v", moved)
+	}
+	if moved := st.apply(was); moved != nil {
+		t.Fatalf("%+v", moved)
+	}
+	if state := e.read("s/terraform.tfstate"); !strings.Contains(state, "deployer") {
+		t.Error(state)
+	}
+}
+
 // A warrant holds for the settings that it was made under, in every mode.
 func TestSettingsAreBound(t *testing.T) {
 	t.Parallel()
@@ -420,4 +443,21 @@ func TestToolVersionIsHeld(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "and tool_version asks for 1.0.0") || problem.Hint(err) == "" {
 		t.Errorf("got %v", err)
 	}
+}
+
+// seenByGit lists what git would add.
+func (e *estate) seenByGit() []string {
+	e.t.Helper()
+	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"ls-files"}} {
+		cmd := exec.Command("git", args...)
+		cmd.Dir = e.root
+		out, err := cmd.Output()
+		if err != nil {
+			e.t.Fatal(args, err)
+		}
+		if args[0] == "ls-files" {
+			return strings.Split(strings.TrimSpace(string(out)), "\n")
+		}
+	}
+	return nil
 }

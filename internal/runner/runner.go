@@ -91,6 +91,7 @@ func (s *Stack) Plan(ctx context.Context, o Options) (_ *Planned, err error) {
 		return nil, err
 	}
 	s.Session.Secrets = redact.New(s.secrets(o.Vars))
+	s.planEnv = s.Session.Tool.Env // in whatever mode: these values will be in the file
 	p := &Planned{Run: newRun(), Conditional: o.Overlay != nil}
 	if p.private, err = s.newPrivate(); err != nil {
 		return nil, err
@@ -211,7 +212,6 @@ func settled(before, after api.Binding) error {
 		{"the lock file", before.LockFile, after.LockFile},
 		{"a variable file", before.Variables, after.Variables},
 		{"the backend", before.Backend, after.Backend},
-		{"the settings", before.Settings, after.Settings},
 		{"the workspace", before.Workspace, after.Workspace},
 		{"the tool", before.Tool.Digest, after.Tool.Digest},
 	} {
