@@ -426,7 +426,6 @@ output "both" { value = "${var.api_token} ${var.db_password}" }
 	if said := st.said.String(); strings.Contains(said, "canary") || !strings.Contains(said, "both") {
 		t.Error(said)
 	}
-	fmt.Fprint(st.said, st.Session.Secrets.Empty())
 	var clean bytes.Buffer
 	w := st.Session.Secrets.Writer(&clean)
 	fmt.Fprint(w, "canary-apply")

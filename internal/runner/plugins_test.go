@@ -91,7 +91,7 @@ func TestParallelInit(t *testing.T) {
 		name   string
 		packed bool
 		rounds int
-	}{{"archives", true, 3}, {"a mirror on disk", false, 2}} {
+	}{{"archives", true, 2}, {"a mirror on disk", false, 2}} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			e := newEstate(t, files)
@@ -209,7 +209,7 @@ func TestWhichCache(t *testing.T) {
 	t.Parallel()
 	e := newEstate(t, map[string]string{"s/main.tf": providers})
 	dir := t.TempDir()
-	e.write("with.tfrc", fmt.Sprintf("plugin_cache_dir = \"$CACHES/x\"\nprovider_installation {}\n"))
+	e.write("with.tfrc", "plugin_cache_dir = \"$CACHES/x\"\nprovider_installation {}\n")
 	if err := os.Mkdir(filepath.Join(dir, "x"), 0o700); err != nil {
 		t.Fatal(err)
 	}

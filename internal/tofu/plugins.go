@@ -48,6 +48,10 @@ func (t Tool) PluginCache() string {
 	if err != nil {
 		return ""
 	}
+	_ = os.Mkdir(caches, 0o700) // but no home for a user who has none
+	if !exists(caches) {
+		return ""
+	}
 	dir := filepath.Join(caches, "assize", "plugins")
 	if os.MkdirAll(dir, 0o700) != nil {
 		return ""
