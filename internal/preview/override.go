@@ -30,7 +30,7 @@ func (m *Mirroring) overrides() (texts map[string]string, warnings []string) {
 	}
 	texts = map[string]string{}
 	for module, all := range blocks {
-		texts[module] = fmt.Sprintf("terraform {\n  required_providers {\n    assizepreview = {\n      source = %s\n    }\n  }\n}\n\n", quote(address(m.Tool))) +
+		texts[module] = fmt.Sprintf("terraform {\n  required_providers {\n    %s = { source = %s }\n  }\n}\n\n", local, quote(address(m.Tool))) +
 			strings.Join(all, "\n")
 	}
 	return texts, warnings
@@ -42,7 +42,7 @@ func block(r scan.Read, read map[string]Outputs) string {
 	if r.Kind == "tfe_outputs" {
 		attributes = "  values = " + value(r, read, Outputs.expression) + "\n  nonsensitive_values = " + value(r, read, Outputs.openExpression) + "\n"
 	}
-	return fmt.Sprintf("data %s %s {\n  provider = assizepreview\n%s}\n", quote(r.Kind), quote(r.Name), attributes)
+	return fmt.Sprintf("data %s %s {\n  provider = %s\n%s}\n", quote(r.Kind), quote(r.Name), local, attributes)
 }
 
 // value is what a block reads, for each of its elements.
