@@ -29,7 +29,11 @@ func (o Outputs) expression() string {
 	b.WriteString("{\n")
 	for _, name := range slices.Sorted(maps.Keys(o)) {
 		out := o[name]
-		value := expression(out.After, out.AfterUnknown, out.Type)
+		kind := out.Type
+		if out.AfterUnknown == true || !fits(out.After, out.AfterUnknown, kind) {
+			kind = nil // it is that of another value, which the output had before
+		}
+		value := expression(out.After, out.AfterUnknown, kind)
 		if marked(out.AfterSensitive) {
 			value = "sensitive(" + value + ")"
 		}
@@ -59,9 +63,6 @@ func expression(value, hidden, kind any) string {
 	}
 	switch v := value.(type) {
 	case nil:
-		if hidden, ok := hidden.(map[string]any); ok && len(hidden) > 0 {
-			return expression(map[string]any{}, hidden, kind)
-		}
 		return typed("null", kind)
 	case bool:
 		return fmt.Sprint(v)
@@ -75,19 +76,18 @@ func expression(value, hidden, kind any) string {
 		for i := range max(len(v), len(hidden)) {
 			items = append(items, inside(i, at(v, i), at(hidden, i)))
 		}
+		if len(items) == 0 && constructor != "" {
+			return empty(constructor, of(0))
+		}
 		return wrap(constructor, "["+strings.Join(items, ", ")+"]")
 	case map[string]any:
 		hidden, _ := hidden.(map[string]any)
-		names := slices.Sorted(maps.Keys(v))
-		for name := range hidden {
-			if _, known := v[name]; !known && marked(hidden[name]) {
-				names = append(names, name)
-			}
-		}
-		slices.Sort(names)
-		items := make([]string, 0, len(names))
-		for _, name := range names {
+		var items []string
+		for _, name := range names(v, hidden) {
 			items = append(items, quote(name)+" = "+inside(name, v[name], hidden[name]))
+		}
+		if len(items) == 0 && constructor != "" {
+			return empty(constructor, of(""))
 		}
 		return wrap(constructor, "{"+strings.Join(items, ", ")+"}")
 	}
@@ -108,14 +108,78 @@ func wrap(function, text string) string {
 	return function + "(" + text + ")"
 }
 
-// typed gives an expression without a type that of a primitive. A list in which
-// one element has no type would be unknown as a whole.
+// typed gives null or an unknown its type. Beside elements that have one, another
+// that has none would make a list unknown as a whole, or none at all.
 func typed(text string, kind any) string {
 	switch kind {
 	case "string", "number", "bool":
 		return "to" + kind.(string) + "(" + text + ")"
 	}
+	witness, found := witness(kind)
+	switch {
+	case found && text == unknown: // which element it is, is what nobody knows
+		return "tolist([" + witness + "])[tonumber(" + unknown + ")]"
+	case found:
+		return "(true ? " + text + " : " + witness + ")"
+	}
 	return text
+}
+
+// empty is a collection without elements whose type says of what.
+func empty(constructor string, of any) string {
+	witness, found := witness(of)
+	none := "slice(tolist([" + witness + "]), 0, 0)"
+	switch {
+	case constructor == "tomap" && !found:
+		return "tomap({})"
+	case constructor == "tomap":
+		return "zipmap(slice(tolist([\"\"]), 0, 0), " + none + ")"
+	case !found:
+		return constructor + "([])"
+	}
+	return wrap(constructor, none)
+}
+
+// witness is some value of a type; there is none of a type that is not known.
+func witness(kind any) (text string, found bool) {
+	switch kind {
+	case "string":
+		return `""`, true
+	case "number":
+		return "0", true
+	case "bool":
+		return "false", true
+	}
+	parts, _ := kind.([]any)
+	if len(parts) < 2 {
+		return "", false
+	}
+	constructor, of := typeOf(kind)
+	var items []string
+	add := func(name string, of any) bool {
+		item, found := witness(of)
+		items = append(items, name+item)
+		return found
+	}
+	found = true
+	switch members := parts[1].(type) {
+	case map[string]any: // of an object
+		for _, name := range slices.Sorted(maps.Keys(members)) {
+			found = add(quote(name)+" = ", members[name]) && found
+		}
+		return "{" + strings.Join(items, ", ") + "}", found && parts[0] == "object"
+	case []any:
+		if parts[0] == "tuple" {
+			for _, member := range members {
+				found = add("", member) && found
+			}
+			return "[" + strings.Join(items, ", ") + "]", found
+		}
+	}
+	if found = constructor != "" && add("", of(0)); constructor == "tomap" {
+		return `tomap({"" = ` + items[0] + "})", found
+	}
+	return wrap(constructor, "["+strings.Join(items, ", ")+"]"), found
 }
 
 // typeOf takes a type apart, as the tools write it: the function that makes a
@@ -137,6 +201,68 @@ func typeOf(kind any) (constructor string, of func(key any) any) {
 		return "", func(key any) any { i, _ := key.(int); return at(items, i) }
 	}
 	return "", none
+}
+
+// fits reports whether a value may be of a type.
+func fits(value, hidden, kind any) bool {
+	if hidden == true || value == nil && !marked(hidden) {
+		return true
+	}
+	constructor, of := typeOf(kind)
+	switch v := value.(type) {
+	case bool:
+		return kind == "bool"
+	case json.Number:
+		return kind == "number"
+	case string:
+		return kind == "string"
+	case []any:
+		hidden, _ := hidden.([]any)
+		for i := range v {
+			if !fits(v[i], at(hidden, i), of(i)) {
+				return false
+			}
+		}
+		return constructor == "tolist" || constructor == "toset" || is(kind, "tuple", len(v))
+	case map[string]any:
+		hidden, _ := hidden.(map[string]any)
+		all := names(v, hidden)
+		for _, name := range all {
+			if !fits(v[name], hidden[name], of(name)) {
+				return false
+			}
+		}
+		return constructor == "tomap" || is(kind, "object", len(all))
+	}
+	return false
+}
+
+// is reports whether a type is an object or a tuple of that many members.
+func is(kind any, name string, members int) bool {
+	parts, _ := kind.([]any)
+	if len(parts) < 2 || parts[0] != name {
+		return false
+	}
+	switch all := parts[1].(type) {
+	case []any:
+		return len(all) == members
+	case map[string]any:
+		return len(all) == members
+	}
+	return false
+}
+
+// names are those of the members of an object, also of those that are not known
+// and are left out.
+func names(value, hidden map[string]any) []string {
+	all := slices.Collect(maps.Keys(value))
+	for name := range hidden {
+		if _, known := value[name]; !known && marked(hidden[name]) {
+			all = append(all, name)
+		}
+	}
+	slices.Sort(all)
+	return all
 }
 
 // marked reports whether anything in a tree of marks is true.
