@@ -27,7 +27,6 @@ type estate struct {
 	root     string
 	provider *preview.Provider
 	warnings []string
-	dir      string // of the last mirror
 }
 
 // newEstate writes the files of a txtar archive.
@@ -117,20 +116,26 @@ func (e *estate) mirror(name string, up preview.Upstreams) (dir string, env []st
 
 func (e *estate) mirrorOf(name, workspace, data string, up preview.Upstreams) (dir string, env []string) {
 	e.Helper()
+	into := filepath.Join(e.root, ".assize", "preview", strings.ReplaceAll(name, "/", "_"))
+	e.Cleanup(func() { e.check(os.RemoveAll(into)) })
+	e.check(os.RemoveAll(into))
+	dir, warnings, err := preview.Mirror(preview.Mirroring{
+		Root: e.root, Into: into, Path: name, Tool: "tofu", DataDir: data, Reading: e.reading(name, workspace), Upstreams: up,
+	})
+	e.check(err)
+	e.warnings = warnings
+	reattach, err := e.provider.Environ("tofu", func(string) string { return "" })
+	e.check(err)
+	return dir, []string{reattach, "TF_DATA_DIR=" + data}
+}
+
+func (e *estate) reading(name, workspace string) scan.Reading {
+	e.Helper()
 	checkout, err := scan.Checkout(e.root)
 	e.check(err)
 	reading, err := scan.Reads(checkout, settings.Effective{Path: name, Workspace: workspace}, "tofu")
 	e.check(err)
-	into := filepath.Join(e.root, ".assize", "preview", strings.ReplaceAll(name, "/", "_"))
-	e.Cleanup(func() { e.check(os.RemoveAll(into)) })
-	e.check(os.RemoveAll(into))
-	dir, e.warnings, err = preview.Mirror(preview.Mirroring{
-		Root: e.root, Into: into, Path: name, Tool: "tofu", DataDir: data, Reading: reading, Upstreams: up,
-	})
-	e.check(err)
-	reattach, err := e.provider.Environ("tofu", func(string) string { return "" })
-	e.check(err)
-	return dir, []string{reattach, "TF_DATA_DIR=" + data}
+	return reading
 }
 
 // preview plans a stack in its mirror.
