@@ -98,17 +98,31 @@ func (p *Plan) decodeChanges(src *planjson.Plan) (err error) {
 		c.Reason = src.Deferred[i].Reason
 		p.Deferred = append(p.Deferred, c)
 	}
-	for name, d := range src.Outputs {
+	if p.Outputs, err = decodeOutputs(src, src.Outputs); err != nil {
+		return err
+	}
+	untouched, err := src.Untouched()
+	if err != nil {
+		return err
+	}
+	if p.untouched, err = decodeOutputs(src, untouched); err != nil {
+		return err
+	}
+	return p.refuseTwins()
+}
+
+func decodeOutputs(src *planjson.Plan, all map[string]planjson.Delta) (out []Output, err error) {
+	for name, d := range all {
 		o, err := decodeOutput(name, &d)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		o.Type = src.OutputType(name)
-		p.Outputs = append(p.Outputs, o)
+		out = append(out, o)
 	}
 	// They come from an object, whose order means nothing.
-	slices.SortFunc(p.Outputs, func(a, b Output) int { return strings.Compare(a.Name, b.Name) })
-	return p.refuseTwins()
+	slices.SortFunc(out, func(a, b Output) int { return strings.Compare(a.Name, b.Name) })
+	return out, nil
 }
 
 // refuseTwins refuses a plan in which it is not clear what happens to an object

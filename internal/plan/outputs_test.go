@@ -22,6 +22,7 @@ func TestOutputsAfter(t *testing.T) {
 		"prior_state":{"format_version":"1.0","values":{"outputs":{
 			"same":{"sensitive":false,"type":["list","string"],"value":["a"]},
 			"part":{"sensitive":false,"type":["list","string"],"value":["a","b"]},
+			"untargeted":{"sensitive":true,"type":"number","value":12345678901234567890.50},
 			"gone":{"sensitive":false,"type":"number","value":1}}}},
 		"output_changes":{
 			"same":{"actions":["no-op"],"before":["a"],"after":["a"],"after_unknown":false,"before_sensitive":false,"after_sensitive":false},
@@ -34,10 +35,11 @@ func TestOutputsAfter(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]plan.Output{
-		"same":   {Name: "same", Action: plan.NoOp, Type: []any{"set", "string"}, Before: []any{"a"}, After: []any{"a"}, AfterUnknown: false, BeforeSensitive: false, AfterSensitive: false},
-		"secret": {Name: "secret", Action: plan.Create, Type: "string", After: "hunter22", AfterUnknown: false, BeforeSensitive: true, AfterSensitive: true},
-		"part":   {Name: "part", Action: plan.Update, Type: []any{"list", "string"}, Before: []any{"a", "b"}, After: []any{"a", nil}, AfterUnknown: []any{false, true}, BeforeSensitive: false, AfterSensitive: false},
-		"new":    {Name: "new", Action: plan.Create, AfterUnknown: true, BeforeSensitive: false, AfterSensitive: false},
+		"same":       {Name: "same", Action: plan.NoOp, Type: []any{"set", "string"}, Before: []any{"a"}, After: []any{"a"}, AfterUnknown: false, BeforeSensitive: false, AfterSensitive: false},
+		"secret":     {Name: "secret", Action: plan.Create, Type: "string", After: "hunter22", AfterUnknown: false, BeforeSensitive: true, AfterSensitive: true},
+		"part":       {Name: "part", Action: plan.Update, Type: []any{"list", "string"}, Before: []any{"a", "b"}, After: []any{"a", nil}, AfterUnknown: []any{false, true}, BeforeSensitive: false, AfterSensitive: false},
+		"new":        {Name: "new", Action: plan.Create, AfterUnknown: true, BeforeSensitive: false, AfterSensitive: false},
+		"untargeted": {Name: "untargeted", Action: plan.NoOp, Type: "number", Before: json.Number("12345678901234567890.5"), After: json.Number("12345678901234567890.5"), AfterUnknown: false, BeforeSensitive: true, AfterSensitive: true},
 	}
 	if diff := cmp.Diff(want, p.OutputsAfter()); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

@@ -36,6 +36,7 @@ type Plan struct {
 	Complete      *bool // nil where the tool does not say (OpenTofu, Terraform before 1.8)
 	Flags         Flags // the caller fills it in
 
+	untouched []Output          // of the state, which the plan says nothing of
 	providers map[string]string // full name to version constraint, "" where there is none
 	secrets   secret.Set
 	addresses map[string]bool // every one that stands in the plan

@@ -156,9 +156,12 @@ type stateModule struct {
 // Of a resource or an action that is concealed nothing is kept.
 type concealed struct{}
 
-// Of an output its type is kept, as the tools write types; nil where a part of
-// its value is not known.
-type typed struct{ Type any }
+// Of an output its type is kept, as the tools write types, and the text of its
+// value; nil where a part of the value is not known.
+type typed struct {
+	Type             any
+	value, sensitive span
+}
 
 // OutputType is the type that a root output will have, else the one that it had
 // before the plan; nil is unknown. Both tools write a type as a string, such as
@@ -168,4 +171,22 @@ func (p *Plan) OutputType(name string) any {
 		return t
 	}
 	return p.prior.Values.Outputs[name].Type
+}
+
+// Untouched are the root outputs of the state that the plan says nothing of: one
+// with targets leaves out what they have no part in.
+func (p *Plan) Untouched() (map[string]Delta, error) {
+	all := map[string]Delta{}
+	for name, o := range p.prior.Values.Outputs {
+		if _, said := p.Outputs[name]; said || len(o.value) == 0 {
+			continue
+		}
+		v, err := Parse(string(o.value))
+		if err != nil {
+			return nil, err
+		}
+		sensitive := string(o.sensitive) == "true"
+		all[name] = Delta{Actions: []string{"no-op"}, Before: v, After: v, AfterUnknown: false, BeforeSensitive: sensitive, AfterSensitive: sensitive}
+	}
+	return all, nil
 }

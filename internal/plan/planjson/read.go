@@ -142,7 +142,7 @@ func (r *reader) typed() (typed, error) {
 	if err := jsonv2.UnmarshalDecode(r.dec, &o); err != nil {
 		return typed{}, err
 	}
-	return typed{o.Type}, r.mark(o.Value, o.Sensitive)
+	return typed{o.Type, o.Value, o.Sensitive}, r.mark(o.Value, o.Sensitive)
 }
 
 // concealed reads a resource of a state, or an action.
