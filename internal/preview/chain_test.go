@@ -303,6 +303,7 @@ func TestChain(t *testing.T) {
 	if want := []string{`terraform_data.each["a"]`, `terraform_data.each["b"]`}; !slices.Equal(made, want) {
 		t.Errorf("b makes %q, want %q", made, want)
 	}
+	e.hides(b, "hunter2")
 	c := e.preview("c", preview.Upstreams{local("b"): b.OutputsAfter()})
 	if got := c.OutputsAfter()["part"].AfterUnknown; !cmp.Equal(got, a.OutputsAfter()["part"].AfterUnknown) {
 		t.Errorf("c: part is unknown at %v", got)
@@ -310,4 +311,45 @@ func TestChain(t *testing.T) {
 	if diff := cmp.Diff(before, e.tree()); diff != "" {
 		t.Errorf("the user's tree has changed:\n%s", diff)
 	}
+}
+
+// hides checks that a secret stands in a plan only where it is marked.
+func (e *estate) hides(p *plan.Plan, secret string) {
+	e.Helper()
+	var doc struct {
+		Configuration json.RawMessage
+	}
+	e.check(json.Unmarshal(p.Raw, &doc))
+	if bytes.Contains(doc.Configuration, []byte(secret)) {
+		e.Errorf("the configuration shows %q", secret)
+	}
+	if p.Redact(secret) == secret || bytes.Contains(p.MaskedJSON(plan.Labels{}), []byte(secret)) {
+		e.Errorf("%q is not marked everywhere", secret)
+	}
+}
+
+// TestLarge reads an output that is larger than what goes over the socket at once.
+func TestLarge(t *testing.T) {
+	t.Parallel()
+	e := newEstate(t, `
+-- b/main.tf --
+data "terraform_remote_state" "up" {
+  backend = "local"
+  config  = { path = "../a/terraform.tfstate" }
+}
+output "size" { value = length(data.terraform_remote_state.up.outputs.text) }
+`)
+	e.init("b")
+	const size = 3 << 20
+	e.wants(e.preview("b", preview.Upstreams{local("a"): {"text": {After: strings.Repeat("x", size)}}}), map[string]string{"size": "3145728"})
+}
+
+// TestTargets plans against a plan that says only some outputs.
+func TestTargets(t *testing.T) {
+	t.Parallel()
+	e := newEstate(t, chain)
+	e.init("a", "b")
+	e.apply("a")
+	a := e.plan("a", "-target=terraform_data.id", "-var=n=y")
+	e.preview("b", preview.Upstreams{local("a"): a.OutputsAfter()})
 }

@@ -374,6 +374,11 @@ resource "terraform_data" "each" {
 	if text := e.refused("app", up); !strings.Contains(text, "Invalid for_each argument") {
 		t.Error(text)
 	}
+	id := up[local("net")]["id"]
+	id.After, id.AfterUnknown, id.AfterSensitive = "hunter2", false, true
+	if text := e.refused("app", preview.Upstreams{local("net"): {"id": id}}); !strings.Contains(text, "Invalid for_each argument") || strings.Contains(text, "hunter2") {
+		t.Error(text)
+	}
 	outputs := preview.Outputs{"a": {AfterUnknown: []any{false, true}}, "b": {AfterUnknown: map[string]any{"x": map[string]any{"y": true}}}, "c": {After: "hunter2", AfterSensitive: true}}
 	got := preview.Explain(map[string]preview.Outputs{"net": up[local("net")], "dns:prod": outputs, "known": {"x": {After: "x"}}})
 	want := `not known before dns:prod is applied: output a[1], b["x"]["y"]; sensitive in dns:prod: output c; not known before net is applied: output id`

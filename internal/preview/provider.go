@@ -11,6 +11,7 @@ package preview
 import (
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -43,7 +44,10 @@ func Serve() (*Provider, error) {
 	if err != nil {
 		return nil, errors.Join(unavailable(err), os.RemoveAll(dir))
 	}
-	p := &Provider{server: &http.Server{Handler: http.HandlerFunc(answer), Protocols: &http.Protocols{}}, dir: dir, socket: socket}
+	p := &Provider{dir: dir, socket: socket, server: &http.Server{
+		Handler: http.HandlerFunc(answer), Protocols: &http.Protocols{},
+		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // a tool that breaks off is nobody's news
+	}}
 	p.server.Protocols.SetUnencryptedHTTP2(true)
 	go p.server.Serve(listener) // until it is closed
 	return p, nil
