@@ -115,20 +115,20 @@ func typed(text string, kind any) string {
 	case "string", "number", "bool":
 		return "to" + kind.(string) + "(" + text + ")"
 	}
-	witness, found := witness(kind)
+	some, found := witness(kind)
 	switch {
 	case found && text == unknown: // which element it is, is what nobody knows
-		return "tolist([" + witness + "])[tonumber(" + unknown + ")]"
+		return "tolist([" + some + "])[tonumber(" + unknown + ")]"
 	case found:
-		return "(true ? " + text + " : " + witness + ")"
+		return "(true ? " + text + " : " + some + ")"
 	}
 	return text
 }
 
 // empty is a collection without elements whose type says of what.
 func empty(constructor string, of any) string {
-	witness, found := witness(of)
-	none := "slice(tolist([" + witness + "]), 0, 0)"
+	some, found := witness(of)
+	none := "slice(tolist([" + some + "]), 0, 0)"
 	switch {
 	case constructor == "tomap" && !found:
 		return "tomap({})"

@@ -37,8 +37,9 @@ type Mirroring struct {
 // stack reads as it is, though a change of it is planned or may be, is in the
 // warnings (docs/preview.md, rules 7 and 8).
 //
-// The tool must run with -lock=false: the state is the real one. Of the mirror
-// nothing may be kept; its files hold secrets and can be read by this user only.
+// The tool plans there with -lock=false, for the state is the real one, and needs
+// [Provider.Environ] to plan and to show the plan. Nothing of the mirror may be
+// kept: its files hold secrets, and only this user can read them.
 func Mirror(m Mirroring) (dir string, warnings []string, err error) {
 	overrides, warnings := m.overrides()
 	fetched, err := m.fetched()

@@ -63,10 +63,11 @@ output "paths" { value = [basename(path.cwd), path.root, basename(dirname(path.c
 output "files" {
   value = [file("../shared.txt"), file("${path.module}/../../top.txt"), file("linked.txt"), templatefile("../../modules/svc/t.tpl", { x = 1 })]
 }
-output "set" { value = sort(concat(tolist(fileset(path.module, "*.txt")), tolist(fileset("${path.module}/../..", "**/top.txt")))) }
+output "set" { value = sort(concat(tolist(fileset(path.module, "*.txt")), tolist(fileset("${path.module}/../..", "**/top.txt")), tolist(fileset(path.module, "**/*.yaml")))) }
 output "vars" { value = [var.given, var.auto] }
 -- team/app/x.auto.tfvars --
 auto = "auto"
+-- team/app/conf/deep/x.yaml --
 -- team/given.tfvars --
 given = "given"
 -- team/app/below/main.tf --
@@ -120,7 +121,7 @@ output "name" { value = data.terraform_remote_state.net.outputs.name }
 		"below": `"net-y"`,
 		"paths": `["app",".","team","."]`,
 		"files": `["shared\n","top\n","shared\n","t1\n"]`,
-		"set":   `["linked.txt","top.txt"]`,
+		"set":   `["conf/deep/x.yaml","linked.txt","top.txt"]`,
 		"vars":  `["given","auto"]`,
 	})
 	for _, c := range p.Changes {

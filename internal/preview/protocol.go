@@ -37,7 +37,7 @@ func answer(w http.ResponseWriter, r *http.Request) {
 	case "/tfplugin6.Provider/ReadDataSource":
 		request, err := receive(r.Body)
 		if err == nil {
-			response, err = read(request)
+			response, err = readDataSource(request)
 		}
 		if err != nil {
 			code = codeInvalid
@@ -73,8 +73,8 @@ func receive(body io.Reader) ([]byte, error) {
 	return message, err
 }
 
-// read makes the response to ReadDataSource: the state (1) is the config (2).
-func read(request []byte) ([]byte, error) {
+// readDataSource makes the response: the state (1) is the config (2).
+func readDataSource(request []byte) ([]byte, error) {
 	for len(request) > 0 {
 		number, kind, n := protowire.ConsumeTag(request)
 		if n < 0 {
@@ -110,8 +110,8 @@ const (
 )
 
 const (
-	text    = `"string"`
-	dynamic = `"dynamic"`
+	textType    = `"string"`
+	dynamicType = `"dynamic"`
 )
 
 // providerSchema is the response to GetProviderSchema: a provider without
@@ -121,18 +121,18 @@ func providerSchema() []byte {
 	out := field(nil, 1, schema())
 	for name, s := range map[string][]byte{
 		"terraform_remote_state": schema(
-			argument{"backend", text, []protowire.Number{required}},
-			argument{"workspace", text, []protowire.Number{optional}},
-			argument{"config", dynamic, []protowire.Number{optional}},
-			argument{"defaults", dynamic, []protowire.Number{optional}},
-			argument{"outputs", dynamic, []protowire.Number{optional, computed}},
+			argument{"backend", textType, []protowire.Number{required}},
+			argument{"workspace", textType, []protowire.Number{optional}},
+			argument{"config", dynamicType, []protowire.Number{optional}},
+			argument{"defaults", dynamicType, []protowire.Number{optional}},
+			argument{"outputs", dynamicType, []protowire.Number{optional, computed}},
 		),
 		"tfe_outputs": schema(
-			argument{"id", text, []protowire.Number{optional, computed}},
-			argument{"workspace", text, []protowire.Number{required}},
-			argument{"organization", text, []protowire.Number{optional, computed}},
-			argument{"values", dynamic, []protowire.Number{optional, computed, sensitive}},
-			argument{"nonsensitive_values", dynamic, []protowire.Number{optional, computed}},
+			argument{"id", textType, []protowire.Number{optional, computed}},
+			argument{"workspace", textType, []protowire.Number{required}},
+			argument{"organization", textType, []protowire.Number{optional, computed}},
+			argument{"values", dynamicType, []protowire.Number{optional, computed, sensitive}},
+			argument{"nonsensitive_values", dynamicType, []protowire.Number{optional, computed}},
 		),
 	} {
 		out = field(out, 3, field(field(nil, 1, []byte(name)), 2, s))

@@ -36,13 +36,13 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
-// FuzzRead reads requests that no tool sends.
-func FuzzRead(f *testing.F) {
+// FuzzReadDataSource reads requests that no tool sends.
+func FuzzReadDataSource(f *testing.F) {
 	f.Add(field(field(nil, 1, []byte("terraform_remote_state")), 2, []byte("config")))
 	f.Add(protowire.AppendTag(nil, 2, protowire.StartGroupType))
 	f.Add([]byte{0xff})
 	f.Fuzz(func(t *testing.T, request []byte) {
-		response, err := read(request)
+		response, err := readDataSource(request)
 		if err == nil && !bytes.Contains(request, response[1:]) {
 			t.Errorf("%x becomes %x", request, response)
 		}
