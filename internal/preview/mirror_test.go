@@ -1,6 +1,9 @@
 package preview_test
 
 import (
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -281,6 +284,46 @@ output "all" { value = data.terraform_remote_state.net.outputs }
 	e.wants(e.preview("app", e.net("-destroy")), map[string]string{
 		"all": `{"more":"more\n","name":". fallback"}`,
 	})
+}
+
+// TestBackend previews a stack whose state is on a server, and which reads one
+// from a server that nobody may ask.
+func TestBackend(t *testing.T) {
+	t.Parallel()
+	var state []byte
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path != "/app":
+			t.Errorf("%s %s", r.Method, r.URL)
+		case r.Method == http.MethodPost:
+			state, _ = io.ReadAll(r.Body)
+		case state == nil:
+			w.WriteHeader(http.StatusNotFound)
+		default:
+			w.Write(state)
+		}
+	}))
+	defer server.Close()
+	e := newEstate(t, "-- app/main.tf --\n"+strings.ReplaceAll(`
+terraform {
+  backend "http" { address = "SERVER/app" }
+}
+resource "terraform_data" "this" {}
+`, "SERVER", server.URL))
+	e.init("app")
+	e.apply("app")
+	e.write("app/read.tf", strings.ReplaceAll(`
+data "terraform_remote_state" "net" {
+  backend = "http"
+  config  = { address = "SERVER/net" }
+}
+output "name" { value = data.terraform_remote_state.net.outputs.name }
+`, "SERVER", server.URL))
+	p := e.preview("app", preview.Upstreams{{Type: "http", ID: server.URL + "/net"}: {"name": {After: "net"}}})
+	e.wants(p, map[string]string{"name": `"net"`})
+	if len(p.Changes) != 1 || p.Changes[0].Action != "no-op" {
+		t.Errorf("the state was not read: %v", p.Changes)
+	}
 }
 
 // TestWarnings names every read that stays as it is.
