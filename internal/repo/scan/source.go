@@ -121,6 +121,9 @@ var (
 
 // withoutSecret is an address that may be shown.
 func withoutSecret(address string) string {
+	if !strings.ContainsAny(address, "@?&") { // neither can match
+		return address
+	}
 	address = userinfo.ReplaceAllStringFunc(address, func(user string) string {
 		if user == "://git@" { // who everybody is to a Git host
 			return user
