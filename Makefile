@@ -29,10 +29,11 @@ build: go-version ## build .bin/assize
 	@mkdir -p .bin
 	go build -ldflags "-s -w -X main.version=$(VERSION)" -o .bin/assize ./cmd/assize
 
-demo: build ## plan, judge, refuse, fix and apply a small estate (about 20 s once the tools exist)
+demo: build ## plan, judge, refuse, fix and apply one stack, then twelve (under a minute once the tools exist)
 	@tools/build $(RUN_TOOLS)
 	@tools/mirror
 	@demo/run.sh
+	@demo/estate.sh
 
 tools: go-version ## build the pinned tools that demo, test and check run
 	@tools/build $(RUN_TOOLS) $(TEST_TOOLS) staticcheck

@@ -17,6 +17,7 @@ run 0 "assize graph"
 
 say "Nothing of it is there yet. All of it is planned at once: a stack that reads the state of another is
 # planned against what that other one will be, and no plan of that kind can be applied."
+run 0 "export TF_CLI_ARGS_plan=-concise"
 run 0 "assize plan --all"
 
 say "So the apply goes wave by wave. Before its turn, such a stack is planned again, judged again, and
@@ -38,21 +39,32 @@ say "Two zones are enough for dev. Its stacks have nothing to do now, and the ot
 run 0 "echo 'zones = [\"a\", \"b\"]' >>stacks/network/env/dev.tfvars"
 run 0 "assize plan --base main"
 
-say "Before the apply, somebody slips in another version of the shop. That is not what was judged."
+say "Before the apply, somebody slips in another version of the shop. Networks and databases are applied as
+# they were judged; what the shop would do now is not what was judged, so it stops, and the names wait."
 run 0 "sed -i 's/shop:1.4.0/shop:1.5.0/' stacks/service/main.tf"
 run 3 "assize apply"
+
+say "That is taken back. What is left is planned once more, and applied."
 run 0 "git checkout -q stacks/service/main.tf"
-run 0 "assize plan --base main"
+run 0 "assize plan 'stacks/service:*' stacks/dns"
 run 0 "assize apply"
 run 0 "cat .cloud/teahouse.example.zone"
 
-say "At night, somebody edits the zone by hand."
+say "At night, somebody edits the zone by hand. A job that looks for drift every night finds it."
 run 0 "echo 'www A 192.0.2.1' >>.cloud/teahouse.example.zone"
-run 2 "assize drift --all"
+run 2 "assize drift"
+
+say "In the morning, that one stack is planned and applied."
 run 0 "assize plan stacks/dns"
 run 0 "assize apply stacks/dns"
-run 0 "assize drift --all"
+run 0 "assize drift stacks/dns"
 
 say "And dev is given up: what was made last goes first."
-run 0 "assize destroy stacks/network:dev stacks/database:dev stacks/service:dev"
+run 0 "assize destroy 'stacks/*:dev' --yes"
 run 0 "ls .cloud"
+
+say "What to try next, in a copy of examples/estate (its README.md has more):
+#   assize graph --format html         what depends on what, as a page
+#   assize config stacks/service:prod  what is in force for a stack, and where each value came from
+#   assize plan --help                 which stacks, every flag and exit code
+# docs/rollouts.md says what a command over several stacks does, and docs/ci.md how a pipeline runs it."

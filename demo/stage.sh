@@ -1,5 +1,6 @@
 # What demonstrations share; they source it, with -euo pipefail set. It leaves them in a directory of their
 # own, which is removed at the end, with the tools that `make demo` builds and no settings of the caller's.
+# What the tools keep for the next time, such as providers, goes there as well.
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 unset "${!TF_@}" "${!ASSIZE_@}"
@@ -9,7 +10,9 @@ export TF_CLI_CONFIG_FILE=$root/.bin/tofurc TF_IN_AUTOMATION=1 TF_INPUT=0 CHECKP
 work=$(mktemp -d "${TMPDIR:-/tmp}/assize-demo.XXXXXX")
 trap 'cd / && rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
-cd "$work"
+export XDG_CACHE_HOME=$work/cache
+mkdir "$work/repo"
+cd "$work/repo"
 
 bold='' plain=''
 if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then
