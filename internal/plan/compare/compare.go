@@ -20,12 +20,24 @@ import (
 // by an apply, outputs, checks, modules. It leaves out what they were made from:
 // variables, versions, times (docs/report.md, rules 16 and 17).
 func Plans(first, second *plan.Plan) api.PlanDifference {
-	c := comparison{first, second}
+	c := comparison{first: first, second: second}
+	return c.difference(c.changes(first.Drifted, second.Drifted, "drift"))
+}
+
+// Again compares a plan with the one that was judged, of which it is to be a
+// repetition. What was known after apply may have become known, or have turned
+// out to change nothing; reading is no change; and what drifted says nothing of
+// what would be done (docs/rollouts.md, rule 24).
+func Again(judged, again *plan.Plan) api.PlanDifference {
+	return comparison{first: judged, second: again, again: true}.difference(nil)
+}
+
+func (c comparison) difference(drift []api.ChangeDifference) api.PlanDifference {
 	d := api.PlanDifference{
 		Changes: append([]api.ChangeDifference{}, slices.Concat(
-			c.changes(first.Changes, second.Changes, ""),
-			c.changes(first.Deferred, second.Deferred, "deferred"),
-			c.changes(first.Drifted, second.Drifted, "drift"),
+			c.changes(c.first.Changes, c.second.Changes, ""),
+			c.changes(c.first.Deferred, c.second.Deferred, "deferred"),
+			drift,
 		)...),
 		Outputs: c.outputs(),
 		Facts:   c.facts(),
@@ -37,7 +49,10 @@ func Plans(first, second *plan.Plan) api.PlanDifference {
 	return d
 }
 
-type comparison struct{ first, second *plan.Plan }
+type comparison struct {
+	first, second *plan.Plan
+	again         bool // as [Again] says
+}
 
 // An id is what identifies a change in a plan. Where two are called the same, as
 // among those that drifted, they are counted.
@@ -50,15 +65,13 @@ func (a id) compare(b id) int {
 	return cmp.Or(strings.Compare(a.address, b.address), strings.Compare(a.deposed, b.deposed), cmp.Compare(a.n, b.n))
 }
 
-// changes pairs those of two plans. A no-op that neither moves nor imports is
-// none.
+// changes pairs those of two plans.
 func (c comparison) changes(first, second []plan.Change, part string) (out []api.ChangeDifference) {
 	pairs := map[id][2]*plan.Change{}
 	for i, all := range [][]plan.Change{first, second} {
 		for j := range all {
 			ch := &all[j]
-			moved := ch.PreviousAddress != "" && ch.PreviousAddress != ch.Address
-			if ch.Action == plan.NoOp && !moved && ch.Importing == nil {
+			if c.none(ch) {
 				continue
 			}
 			at := id{ch.Address, ch.Deposed, 0}
@@ -86,11 +99,27 @@ func (c comparison) changes(first, second []plan.Change, part string) (out []api
 			d.Facts = append(d.Facts, c.changeFacts(pair[0], pair[1])...)
 			d.Attributes = append(d.Attributes, c.attributes(pair[0], pair[1])...)
 		}
+		if pair[1] == nil && c.settled(pair[0].Action, pair[0].AfterUnknown) {
+			continue
+		}
 		if d.First != d.Second || len(d.Facts)+len(d.Attributes) > 0 {
 			out = append(out, d)
 		}
 	}
 	return out
+}
+
+// none reports whether a change is none: a no-op that neither moves nor imports.
+func (c comparison) none(ch *plan.Change) bool {
+	moved := ch.PreviousAddress != "" && ch.PreviousAddress != ch.Address
+	return ch.Action == plan.NoOp && !moved && ch.Importing == nil || c.again && ch.Action == plan.Read
+}
+
+// settled reports whether what was planned because something was not known may
+// have turned out to change nothing. What was to be created is not there, so that
+// it is not created any more is another plan.
+func (c comparison) settled(action plan.Action, unknown any) bool {
+	return c.again && (action == plan.Update || action == plan.Replace) && mark.Any(unknown)
 }
 
 // changeFacts are what a plan says of a change beside its values.
@@ -159,6 +188,9 @@ func (c comparison) outputs() []api.OutputDifference {
 				&plan.Change{Action: b.Action, Before: b.Before, After: b.After, AfterUnknown: b.AfterUnknown, BeforeSensitive: marks[2], AfterSensitive: marks[3]},
 			)...)
 		}
+		if b.Action == "" && c.settled(a.Action, a.AfterUnknown) {
+			continue
+		}
 		if d.First != d.Second || len(d.Values) > 0 {
 			out = append(out, d)
 		}
@@ -175,6 +207,9 @@ func (c comparison) facts() []api.ValueDifference {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		a, inFirst := first[name]
 		b, inSecond := second[name]
+		if c.again && a == "unknown" && b == "pass" { // of a check
+			continue
+		}
 		if a != b || inFirst != inSecond {
 			kind, address, _ := strings.Cut(name, " ")
 			path := strings.TrimSuffix(kind+" "+c.address(address), " ")

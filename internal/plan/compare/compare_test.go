@@ -244,3 +244,51 @@ type tb interface {
 	Helper()
 	Fatal(...any)
 }
+
+// TestAgain pins what a plan that is made again may have become, and what is
+// another plan than the one that was judged.
+func TestAgain(t *testing.T) {
+	t.Parallel()
+	const unknown = `"before": {}, "after": {"y": 1}, "after_unknown": {"x": true}`
+	read := strings.NewReplacer("managed", "data", "update", "read").Replace(update(unknown))
+	output := func(change string) string { return `, "output_changes": {"o": {` + change + `}}` }
+	check := func(status string) string {
+		return `, "checks": [{"address": {"kind": "check", "to_display": "check.up"}, "status": "` + status + `"}]`
+	}
+	for name, tt := range map[string]struct {
+		judged, rest, again, restAgain string
+		equal                          bool
+	}{
+		"the same":                  {update(unknown), "", update(unknown), "", true},
+		"known now":                 {update(unknown), "", update(`"before": {}, "after": {"x": "a", "y": 1}`), "", true},
+		"an object is known now":    {update(unknown), "", update(`"before": {}, "after": {"x": {"z": [1]}, "y": 1}`), "", true},
+		"known and another value":   {update(unknown), "", update(`"before": {}, "after": {"x": "a", "y": 2}`), "", false},
+		"was known":                 {update(`"before": {}, "after": {"x": "a", "y": 1}`), "", update(unknown), "", false},
+		"unknown in a list":         {update(`"before": {}, "after": {"x": [1, null]}, "after_unknown": {"x": [false, true]}`), "", update(`"before": {}, "after": {"x": [1, 2]}`), "", true},
+		"another length":            {update(`"before": {}, "after": {"x": [1, null]}, "after_unknown": {"x": [false, true]}`), "", update(`"before": {}, "after": {"x": [1, 2, 3]}`), "", false},
+		"turned out to be nothing":  {update(unknown), "", "", "", true},
+		"is not created any more":   {strings.Replace(update(unknown), `["update"]`, `["create"]`, 1), "", "", "", false},
+		"a new output is gone":      {"", output(`"actions": ["create"], "before": null, "after_unknown": true`), "", "", false},
+		"was known, and is gone":    {update(`"before": {}, "after": {"x": "a"}`), "", "", "", false},
+		"one more":                  {"", "", update(unknown), "", false},
+		"another action":            {update(unknown), "", strings.Replace(update(unknown), `["update"]`, `["delete", "create"]`, 1), "", false},
+		"another object is there":   {update(`"before": {"x": 1}, "after": {"x": 2}`), "", update(`"before": {"x": 0}, "after": {"x": 2}`), "", false},
+		"reading":                   {read, "", "", "", true},
+		"an output is known":        {"", output(`"actions": ["update"], "before": 1, "after_unknown": true`), "", output(`"actions": ["update"], "before": 1, "after": 2, "after_unknown": false`), true},
+		"an output stays":           {"", output(`"actions": ["update"], "before": 1, "after_unknown": true`), "", output(`"actions": ["no-op"], "before": 1, "after": 1, "after_unknown": false`), true},
+		"an output becomes another": {"", output(`"actions": ["update"], "before": 1, "after": 2, "after_unknown": false`), "", output(`"actions": ["update"], "before": 1, "after": 3, "after_unknown": false`), false},
+		"a check passes":            {"", check("unknown"), "", check("pass"), true},
+		"a check fails":             {"", check("unknown"), "", check("fail"), false},
+		"something drifted":         {"", "", "", `, "resource_drift": [` + update(unknown) + `]`, true},
+		"a secret is known now":     {update(unknown), "", update(`"before": {}, "after": {"x": "canary", "y": 1}, "after_sensitive": {"x": true}`), "", true},
+		"only the mark is gone":     {update(`"before": {}, "after": {"x": "canary"}, "after_sensitive": {"x": true}`), "", update(`"before": {}, "after": {"x": "canary"}`), "", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := compare.Again(decode(t, tt.judged, tt.rest), decode(t, tt.again, tt.restAgain))
+			if d.Equal != tt.equal {
+				t.Errorf("%+v", d)
+			}
+		})
+	}
+}
