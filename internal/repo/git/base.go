@@ -139,6 +139,10 @@ func (c *Checkout) absent(ctx context.Context, ref, name string) error {
 	switch {
 	case strings.HasPrefix(ref, "-") || strings.ContainsAny(ref, " '\"$`\\;&|<>\n\t"):
 		return err.WithHint("name a branch, a tag or a commit")
+	case strings.ContainsAny(ref, "~^") && c.shallow(ctx):
+		return err.WithHint("fetch what came before: git fetch --unshallow; with actions/checkout say fetch-depth: 0")
+	case strings.ContainsAny(ref, "~^@{:*?["): // no server knows it by this name
+		return err.WithHint("name a branch, a tag or a commit")
 	case isCommit(ref) && c.shallow(ctx):
 		return err.WithHint("fetch it: git fetch --depth=1 origin %s, or git fetch --unshallow; with actions/checkout say fetch-depth: 0", ref)
 	case isCommit(ref):

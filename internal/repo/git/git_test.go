@@ -170,6 +170,7 @@ func TestMergeBase(t *testing.T) {
 	r.want("", git.Event{})
 	r.fails("none", git.Event{}, "none is not in this clone", "git fetch origin none:refs/remotes/origin/none")
 	r.fails("--output=x", git.Event{}, "is not in this clone", "name a branch")
+	r.fails("HEAD~99", git.Event{}, "HEAD~99 is not in this clone", "name a branch")
 	r.git("checkout", "-q", "--orphan", "other")
 	r.commit("d", "")
 	r.fails("main", git.Event{}, "have no commit in common", "--base")
@@ -302,6 +303,7 @@ func TestPullRequest(t *testing.T) {
 	shallow.git("fetch", "-q", "--depth=1", "file://"+up.dir, "refs/pull/7/merge")
 	shallow.git("checkout", "-q", "FETCH_HEAD")
 	shallow.fails("", event, "the base of the pull request ("+young[:12]+") is not in this clone", "git fetch --depth=1 origin "+young)
+	shallow.fails("HEAD~1", event, "HEAD~1 is not in this clone", "git fetch --unshallow")
 	shallow.git("fetch", "-q", "--depth=2", "file://"+up.dir, "refs/pull/7/merge")
 	shallow.want("", event, "b")
 }
