@@ -90,6 +90,9 @@ func TestHookThatIsNone(t *testing.T) {
 		{"it leads out", "the hook PATH leads out of ROOT", "put the script itself there", func(e *estate, path string) error {
 			return errors.Join(os.Remove(path), os.Symlink("/bin/true", path))
 		}},
+		{"it does not say what runs it", "PATH is neither a script nor a program for this machine", "begin a script with #!/bin/sh", func(e *estate, path string) error {
+			return os.WriteFile(path, []byte("exit 7\n"), 0o700)
+		}},
 		{"it leads nowhere", "PATH cannot be read: no such file or directory", "", func(e *estate, path string) error {
 			return errors.Join(os.Remove(path), os.Symlink("gone", path))
 		}},
@@ -118,7 +121,10 @@ func TestHookThatIsNone(t *testing.T) {
 func TestInterruptedHook(t *testing.T) {
 	t.Parallel()
 	e := newEstate(t, map[string]string{"s/main.tf": ""})
-	e.hook("pre-plan", "touch started\nsleep 60\n")
+	e.hook("pre-plan", `(while :; do date +%N > alive; sleep 0.05; done) > /dev/null 2>&1 &
+touch started
+sleep 60
+`)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	go func() {
@@ -134,6 +140,11 @@ func TestInterruptedHook(t *testing.T) {
 	}
 	if took := time.Since(begun); took > 8*time.Second {
 		t.Errorf("it took %s", took)
+	}
+	last := e.read("s/alive")
+	time.Sleep(300 * time.Millisecond)
+	if e.read("s/alive") != last {
+		t.Error("what it had started in its background goes on")
 	}
 }
 

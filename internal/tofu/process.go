@@ -93,7 +93,9 @@ func (s *Session) run(ctx context.Context, c call) (int, error) {
 			ended <- cmd.Wait()
 		}
 	}()
-	if err := <-started; err != nil {
+	if err := <-started; errors.Is(err, syscall.ENOEXEC) {
+		return -1, problem.New(api.Invalid, "%s is neither a script nor a program for this machine", cmd.Path).WithHint("begin a script with #!/bin/sh")
+	} else if err != nil {
 		return -1, problem.New(api.Unavailable, "%s cannot be run: %w", cmd.Path, err)
 	}
 	asked, err := s.wait(ctx, cmd.Process, ended, c)
@@ -114,7 +116,7 @@ func (s *Session) command(c call) *exec.Cmd {
 // streams of the session; what it is called is for messages. It is interrupted
 // as what merely reads, its children with it.
 func (s *Session) Script(ctx context.Context, called, path string, env []string) error {
-	out, errs, finish := s.streams()
+	out, errs, finish := s.clean()
 	defer finish()
 	_, err := s.run(ctx, call{args: []string{called}, script: path, env: env, out: out, err: errs, quick: true})
 	return err
@@ -133,6 +135,9 @@ func (s *Session) wait(ctx context.Context, p *os.Process, ended <-chan error, c
 	for {
 		select {
 		case err := <-ended:
+			if asked && c.script != "" { // a shell starts what is in its background deaf to interrupts
+				_ = killGroup(p.Pid)
+			}
 			return asked, err
 		case <-done:
 			done, asked = nil, true

@@ -10,12 +10,25 @@ import (
 // streams are where the tool prints, without the session's secrets where
 // what it prints goes through this process or a pipe. finish writes what waits
 // for the rest of a secret (docs/warrant.md, rule 17).
-func (s *Session) streams() (out, err io.Writer, finish func()) {
-	out, endOut := without(s.Secrets, s.Out)
+func (s *Session) streams() (out, err io.Writer, finish func()) { return s.each(without) }
+
+// clean are streams without secrets wherever they lead to. A script is not the
+// tool: it masks nothing, and does not outlive this process.
+func (s *Session) clean() (out, err io.Writer, finish func()) {
+	return s.each(func(secrets *redact.Set, w io.Writer) (io.Writer, func()) {
+		if secrets.Empty() {
+			return w, func() {}
+		}
+		return cleaned(secrets, w)
+	})
+}
+
+func (s *Session) each(wrap func(*redact.Set, io.Writer) (io.Writer, func())) (out, err io.Writer, finish func()) {
+	out, endOut := wrap(s.Secrets, s.Out)
 	if same(s.Out, s.Err) { // two writers would change the order
 		return out, out, endOut
 	}
-	err, endErr := without(s.Secrets, s.Err)
+	err, endErr := wrap(s.Secrets, s.Err)
 	return out, err, func() { endOut(); endErr() }
 }
 
@@ -33,6 +46,10 @@ func without(secrets *redact.Set, w io.Writer) (_ io.Writer, finish func()) {
 	if secrets.Empty() || lasts(w) {
 		return w, func() {}
 	}
+	return cleaned(secrets, w)
+}
+
+func cleaned(secrets *redact.Set, w io.Writer) (_ io.Writer, finish func()) {
 	clean := secrets.Writer(w)
 	return clean, func() { _ = clean.Close() }
 }
