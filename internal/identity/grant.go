@@ -1,0 +1,61 @@
+package identity
+
+import "slices"
+
+// A Grant says that somebody has a role somewhere, and in all that is below.
+type Grant struct {
+	Role  Role  `json:"role"`
+	Scope Scope `json:"scope"`
+}
+
+// Allowed reports whether somebody with these grants may do p at s. A role holds
+// where it was granted and below, and never above or beside it. A word, role or
+// scope that is unknown, and a word that means nothing so deep, are never
+// allowed (docs/identity.md, rules 2 and 3).
+func Allowed(grants []Grant, p Permission, s Scope) bool {
+	i := slices.IndexFunc(Permissions(), func(m Meaning) bool { return m.Permission == p })
+	if i < 0 || s.Level() == Nowhere {
+		return false
+	}
+	asked := Permissions()[i]
+	return s.Level() <= asked.Deepest && slices.ContainsFunc(grants, func(g Grant) bool {
+		return g.Role.has(asked) && g.Scope.Contains(s)
+	})
+}
+
+// A Team is people of one organisation, and what they may do together.
+type Team struct {
+	ID           string
+	Name         string
+	Organisation string   // id
+	Members      []string // ids of users
+	Grants       []Grant
+}
+
+// Resolve is all that a user may do: what was granted to the person, and to each
+// team of which the person is a member. A team's grant that lies outside of its
+// own organisation counts for nothing (docs/identity.md, rule 4).
+func Resolve(user string, own []Grant, teams []Team) []Grant {
+	all := slices.Clone(own)
+	for _, team := range teams {
+		if slices.Contains(team.Members, user) {
+			all = append(all, team.granted()...)
+		}
+	}
+	return all
+}
+
+// granted are the grants of a team in its own organisation.
+func (t Team) granted() []Grant {
+	return slices.DeleteFunc(slices.Clone(t.Grants), func(g Grant) bool {
+		return !Scope{Organisation: t.Organisation}.Contains(g.Scope)
+	})
+}
+
+// Member reports whether grants reach into an organisation at all. Who has a role
+// for one stack may know the organisation's name, and nothing else of it.
+func Member(grants []Grant, organisation string) bool {
+	return slices.ContainsFunc(grants, func(g Grant) bool {
+		return slices.Contains(Roles(), g.Role) && Scope{Organisation: organisation}.Contains(g.Scope)
+	})
+}

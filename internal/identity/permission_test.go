@@ -1,0 +1,66 @@
+package identity
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestPageHoldsTheTable compares the table of permissions with the one that
+// people read.
+func TestPageHoldsTheTable(t *testing.T) {
+	page, err := os.ReadFile("../../docs/identity.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want strings.Builder
+	for _, m := range Permissions() {
+		fmt.Fprintf(&want, "   | `%s` | %s | `%s` | %s |\n", m.Permission, level(m.Deepest), m.Least, m.Lets)
+	}
+	if !strings.Contains(string(page), "|---|---|---|---|\n"+want.String()+"\n") {
+		t.Errorf("docs/identity.md wants this table:\n%s", want.String())
+	}
+}
+
+func level(l Level) string {
+	return []string{"nowhere", "organisation", "project", "stack"}[l]
+}
+
+func TestTableIsWhole(t *testing.T) {
+	seen := map[Permission]bool{}
+	for _, m := range Permissions() {
+		if seen[m.Permission] {
+			t.Errorf("%s stands in the table twice", m.Permission)
+		}
+		seen[m.Permission] = true
+		if m.Lets == "" || m.Deepest == Nowhere || !slices.Contains(Roles(), m.Least) {
+			t.Errorf("%+v is not whole", m)
+		}
+	}
+}
+
+func TestEachRoleMayMore(t *testing.T) {
+	var before []Permission
+	for _, r := range Roles() {
+		set := r.Permissions()
+		for _, p := range before {
+			if !slices.Contains(set, p) {
+				t.Errorf("%s may not %s, which the role before it may", r, p)
+			}
+		}
+		if len(set) <= len(before) {
+			t.Errorf("%s may no more than the role before it", r)
+		}
+		before = set
+	}
+	if len(before) != len(Permissions()) {
+		t.Errorf("an owner may %d of %d", len(before), len(Permissions()))
+	}
+	for _, none := range []Role{"", "admin", "Owner"} {
+		if set := none.Permissions(); len(set) > 0 {
+			t.Errorf("the unknown role %q may %v", none, set)
+		}
+	}
+}
