@@ -46,8 +46,11 @@ func Chain(previous, next Entry) Entry {
 // normal is e with times and text as they come back from where they are kept.
 func (e Entry) normal() Entry {
 	e.At = e.At.UTC().Truncate(time.Microsecond)
-	detail := make(map[string]string, len(e.Detail))
+	var detail map[string]string
 	for key, value := range e.Detail {
+		if detail == nil {
+			detail = map[string]string{}
+		}
 		detail[plain(key)] = plain(value)
 	}
 	e.Detail = detail
@@ -65,17 +68,14 @@ func plain(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }
 
-// digest is that of e without its own. It is "", which nothing has, for what has
-// no JSON: a year of five digits.
+// digest is that of e without its own. It is "", which no entry may have, for
+// what has no JSON: a year of five digits.
 func (e Entry) digest() string {
-	body, err := json.Marshal(struct {
+	e.At = e.At.UTC() // a database gives it back in a zone of its own
+	body, err := canonical(struct {
 		Entry
-		At     string `json:"at"`               // in UTC, whatever the zone of e
 		Digest string `json:"digest,omitempty"` // hides the entry's own
-	}{Entry: e, At: e.At.UTC().Format(time.RFC3339Nano)})
-	if err == nil {
-		body, err = jcs.Transform(body)
-	}
+	}{Entry: e})
 	if err != nil {
 		return ""
 	}
@@ -83,22 +83,38 @@ func (e Entry) digest() string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
+// canonical is the RFC 8785 form of a value.
+func canonical(v any) ([]byte, error) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return jcs.Transform(body)
+}
+
+// Encode is e as one line of an export, without its end.
+func (e Entry) Encode() ([]byte, error) {
+	e.At = e.At.UTC()
+	line, err := canonical(e)
+	if err != nil {
+		return nil, problem.New(api.Internal, "audit entry %d cannot be written: %w", e.Sequence, err)
+	}
+	return line, nil
+}
+
 // DecodeEntry reads one line of an export. What was read must be, in RFC 8785
 // form, what this build would write of it: a field that is doubled or unknown
-// would be shown by another reader and covered by no digest.
+// would be shown by another reader and covered by no digest
+// (docs/audit.md, rule 2).
 func DecodeEntry(line []byte) (Entry, error) {
 	var e Entry
-	if err := json.Unmarshal(line, &e); err != nil {
-		return Entry{}, problem.New(api.Invalid, "it is no audit entry")
+	if json.Unmarshal(line, &e) != nil {
+		return Entry{}, broken("this is no audit entry")
 	}
-	again, err := json.Marshal(e)
-	if err != nil {
-		return Entry{}, problem.New(api.Invalid, "it is no audit entry")
-	}
-	want, errWant := jcs.Transform(again)
+	want, errWant := e.Encode()
 	got, errGot := jcs.Transform(line)
 	if errWant != nil || errGot != nil || !bytes.Equal(got, want) {
-		return Entry{}, problem.New(api.Invalid, "a field of it is missing, unknown, doubled, or not spelt as Assize spells it")
+		return Entry{}, broken("a field is missing, unknown, doubled, or not spelt as Assize spells it")
 	}
 	return e, nil
 }

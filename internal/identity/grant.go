@@ -13,13 +13,23 @@ type Grant struct {
 // scope that is unknown, and a word that means nothing so deep, are never
 // allowed (docs/identity.md, rules 2 and 3).
 func Allowed(grants []Grant, p Permission, s Scope) bool {
-	i := slices.IndexFunc(Permissions(), func(m Meaning) bool { return m.Permission == p })
+	i := slices.IndexFunc(permissions, func(m Meaning) bool { return m.Permission == p })
 	if i < 0 || s.Level() == Nowhere {
 		return false
 	}
-	asked := Permissions()[i]
+	asked := permissions[i]
 	return s.Level() <= asked.Deepest && slices.ContainsFunc(grants, func(g Grant) bool {
 		return g.Role.has(asked) && g.Scope.Contains(s)
+	})
+}
+
+// MayGrant reports whether somebody with these grants may give another one, or
+// take it away: who may administer the place may, and nobody may give more than
+// they have there themselves (docs/identity.md, rule 4).
+func MayGrant(own []Grant, g Grant) bool {
+	admin := map[Level]Permission{Organisation: OrganisationAdmin, Project: ProjectAdmin, Stack: StackAdmin}
+	return Allowed(own, admin[g.Scope.Level()], g.Scope) && slices.ContainsFunc(own, func(h Grant) bool {
+		return h.Role.atLeast(g.Role) && h.Scope.Contains(g.Scope)
 	})
 }
 
@@ -34,7 +44,7 @@ type Team struct {
 
 // Resolve is all that a user may do: what was granted to the person, and to each
 // team of which the person is a member. A team's grant that lies outside of its
-// own organisation counts for nothing (docs/identity.md, rule 4).
+// own organisation counts for nothing (docs/identity.md, rule 5).
 func Resolve(user string, own []Grant, teams []Team) []Grant {
 	all := slices.Clone(own)
 	for _, team := range teams {
@@ -56,6 +66,6 @@ func (t Team) granted() []Grant {
 // for one stack may know the organisation's name, and nothing else of it.
 func Member(grants []Grant, organisation string) bool {
 	return slices.ContainsFunc(grants, func(g Grant) bool {
-		return slices.Contains(Roles(), g.Role) && Scope{Organisation: organisation}.Contains(g.Scope)
+		return slices.Contains(roles, g.Role) && Scope{Organisation: organisation}.Contains(g.Scope)
 	})
 }

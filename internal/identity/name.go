@@ -17,7 +17,7 @@ type Naming struct {
 // OrganisationName is the naming of organisations. The names that the clients and
 // conformance tests of Terraform Cloud use fit in all four namings: there an
 // organisation's name stands in URLs as its id, "foo-" and a UUID name a project,
-// and "foo bar" is a team (docs/identity.md, rule 5).
+// and "foo bar" is a team (docs/identity.md, rule 6).
 func OrganisationName() Naming { return Naming{what: "an organisation", longest: 40} }
 
 // ProjectName is the naming of projects.

@@ -41,8 +41,10 @@ const (
 	Owner      Role = "owner"
 )
 
+var roles = []Role{Reader, Planner, Applier, Maintainer, Owner}
+
 // Roles lists the roles, the least first.
-func Roles() []Role { return []Role{Reader, Planner, Applier, Maintainer, Owner} }
+func Roles() []Role { return slices.Clone(roles) }
 
 // A Meaning is what a permission means: a line of the one table of them.
 type Meaning struct {
@@ -52,37 +54,37 @@ type Meaning struct {
 	Lets       string // what somebody may do
 }
 
+var permissions = []Meaning{
+	{OrganisationRead, Organisation, Reader, "see the organisation, its teams and its members"},
+	{OrganisationAdmin, Organisation, Owner, "change or delete the organisation, its members and what they may do"},
+	{ProjectRead, Project, Reader, "see a project"},
+	{ProjectAdmin, Project, Maintainer, "make, change or delete a project, and what its members may do"},
+	{StackRead, Stack, Reader, "see a stack, its versions of state without their bytes, and its lock"},
+	{StackAdmin, Stack, Maintainer, "make, change or delete a stack, and what its members may do"},
+	{StateOutputs, Stack, Reader, "read the outputs that are not sensitive"},
+	{StateRead, Stack, Planner, "read a whole state, with every secret in it"},
+	{StateLock, Stack, Planner, "take a lock, and give back one's own"},
+	{StateWrite, Stack, Applier, "write a new version of a state, with one's own lock"},
+	{StateRecover, Stack, Maintainer, "go back to an earlier version, import a state, look at refused bytes"},
+	{StateForceUnlock, Stack, Maintainer, "break somebody else's lock"},
+	{VariableRead, Stack, Planner, "read variables; those that are sensitive nobody reads"},
+	{VariableWrite, Stack, Maintainer, "set and delete variables"},
+	{PolicyRead, Stack, Reader, "read policies and what they have said"},
+	{PolicyAdmin, Stack, Owner, "say which policies judge"},
+	{PolicyOverrideSoft, Stack, Maintainer, "override a soft failure, once"},
+	{TeamAdmin, Organisation, Owner, "make, change or delete teams, and choose their members"},
+	{TokenAdmin, Organisation, Owner, "make and revoke tokens of teams and of the organisation"},
+	{AuditRead, Organisation, Owner, "read and export the audit log"},
+}
+
 // Permissions is the table of all permissions, which docs/identity.md repeats. A
 // word that is not in it is never allowed.
-func Permissions() []Meaning {
-	return []Meaning{
-		{OrganisationRead, Organisation, Reader, "see the organisation, its teams and its members"},
-		{OrganisationAdmin, Organisation, Owner, "change or delete the organisation, its members and what they may do"},
-		{ProjectRead, Project, Reader, "see a project"},
-		{ProjectAdmin, Project, Maintainer, "make, change or delete a project, and what its members may do"},
-		{StackRead, Stack, Reader, "see a stack, its versions of state without their bytes, and its lock"},
-		{StackAdmin, Stack, Maintainer, "make, change or delete a stack"},
-		{StateOutputs, Stack, Reader, "read the outputs that are not sensitive"},
-		{StateRead, Stack, Planner, "read a whole state, with every secret in it"},
-		{StateLock, Stack, Planner, "take a lock, and give back one's own"},
-		{StateWrite, Stack, Applier, "write a new version of a state, with one's own lock"},
-		{StateRecover, Stack, Maintainer, "go back to an earlier version, import a state, look at refused bytes"},
-		{StateForceUnlock, Stack, Maintainer, "break somebody else's lock"},
-		{VariableRead, Stack, Planner, "read variables; those that are sensitive nobody reads"},
-		{VariableWrite, Stack, Maintainer, "set and delete variables"},
-		{PolicyRead, Stack, Reader, "read policies and what they have said"},
-		{PolicyAdmin, Stack, Owner, "say which policies judge"},
-		{PolicyOverrideSoft, Stack, Maintainer, "override a soft failure, once"},
-		{TeamAdmin, Organisation, Owner, "make, change or delete teams, and choose their members"},
-		{TokenAdmin, Organisation, Owner, "make and revoke tokens of teams and of the organisation"},
-		{AuditRead, Organisation, Owner, "read and export the audit log"},
-	}
-}
+func Permissions() []Meaning { return slices.Clone(permissions) }
 
 // Permissions is the set that r names; that of an unknown role is empty.
 func (r Role) Permissions() []Permission {
 	var set []Permission
-	for _, m := range Permissions() {
+	for _, m := range permissions {
 		if r.has(m) {
 			set = append(set, m.Permission)
 		}
@@ -90,7 +92,10 @@ func (r Role) Permissions() []Permission {
 	return set
 }
 
-// has reports whether r is the least role of m or one after it.
-func (r Role) has(m Meaning) bool {
-	return slices.Index(Roles(), r) >= slices.Index(Roles(), m.Least)
+func (r Role) has(m Meaning) bool { return r.atLeast(m.Least) }
+
+// atLeast reports whether r is least or a role after it. Neither may be unknown.
+func (r Role) atLeast(least Role) bool {
+	i := slices.Index(roles, least)
+	return i >= 0 && slices.Index(roles, r) >= i
 }

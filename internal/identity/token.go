@@ -27,7 +27,7 @@ const (
 var letters = map[TokenKind]string{UserToken: "u", TeamToken: "t", OrganisationToken: "o"}
 
 // The parts of a token: assize_u_, the secret, the checksum. A scanner finds one
-// with assize_[uto]_[0-9A-Za-z]{49} (docs/identity.md, rule 6).
+// with assize_[uto]_[0-9A-Za-z]{49} (docs/identity.md, rule 7).
 const (
 	tokenPrefix    = "assize_"
 	secretDigits   = 43 // so many hold 256 bits in base 62
@@ -53,8 +53,8 @@ func NewToken(kind TokenKind, random [32]byte) Token {
 	return Token{kind: kind, text: &text}
 }
 
-// ParseToken reads a token that somebody shows. It accepts what [NewToken] has
-// made and nothing else; no error repeats any of the text. The checksum proves
+// ParseToken reads a token that somebody shows. It accepts the form that [NewToken]
+// makes and nothing else; no error repeats any of the text. The checksum proves
 // nothing: it tells a slip of the hand, and a scanner's find, from a token that
 // has been revoked, without asking a database.
 func ParseToken(text string) (Token, error) {
