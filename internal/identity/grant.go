@@ -14,7 +14,7 @@ type Grant struct {
 // allowed (docs/identity.md, rules 2 and 3).
 func Allowed(grants []Grant, p Permission, s Scope) bool {
 	i := slices.IndexFunc(permissions, func(m Meaning) bool { return m.Permission == p })
-	if i < 0 || s.Level() == Nowhere {
+	if i < 0 {
 		return false
 	}
 	asked := permissions[i]
