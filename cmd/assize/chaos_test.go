@@ -279,12 +279,20 @@ func (r *round) processes() (alive []process) {
 	return alive
 }
 
-// settle waits until none lives: an apply ends by itself.
+// settle waits until none lives: an apply ends by itself. A provider whose tool was
+// killed does not, for nobody is left who would stop it; then this does.
 func (r *round) settle() {
 	r.Helper()
+	provider := func(p process) bool { return p.name == "terraform-provi" } // as far as a kernel remembers
 	for range 3000 {
-		if len(r.processes()) == 0 {
+		alive := r.processes()
+		if len(alive) == 0 {
 			return
+		}
+		if len(slices.DeleteFunc(slices.Clone(alive), provider)) == 0 {
+			for _, p := range alive {
+				_ = syscall.Kill(p.id, syscall.SIGKILL)
+			}
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
