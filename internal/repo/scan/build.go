@@ -135,6 +135,8 @@ type building struct {
 	warnings  []string
 	problems  []*problem.Error // of the directory: it is broken
 	elsewhere []*problem.Error // of modules that only its tool reads so
+	claimed   []claim          // the states in the repository that it reads
+	vague     bool             // its state may be anywhere in the repository
 }
 
 // build makes the stacks of one directory, one for each instance.
@@ -185,6 +187,7 @@ func (s *scanner) buildInstance(dir string, e settings.Effective, b *building) {
 	files = append(files, configs...)
 	if p, ok := d.place(d.scope(workspace, "."), overlays); ok {
 		st.State = p.state(workspace, dir)
+		b.vague = b.vague || p.kind == "local" && st.State == (stack.State{})
 	}
 	files = append(files, s.varFiles(e, b, dir)...)
 
@@ -206,6 +209,7 @@ func (s *scanner) buildInstance(dir string, e settings.Effective, b *building) {
 		for _, r := range m.floating {
 			states, ok := m.states(r, sc, dir)
 			st.Reads = append(st.Reads, states...)
+			b.claims(st.Key, r, states)
 			if !ok {
 				b.warnings = append(b.warnings, fmt.Sprintf("%s: data.%s.%s: which state it reads cannot be known from the code; say depends_on", position(r.at), r.kind, quote(r.name)))
 			}

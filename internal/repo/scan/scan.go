@@ -306,6 +306,7 @@ func (s *scanner) result() Result {
 	for _, dir := range slices.Sorted(maps.Keys(modules)) {
 		r.Modules = append(r.Modules, s.module(dir))
 	}
+	r.Warnings = append(r.Warnings, s.unkept(built, r)...)
 	slices.Sort(r.Broken)
 	slices.Sort(r.Warnings)
 	r.Warnings = slices.Compact(r.Warnings)
