@@ -187,6 +187,8 @@ func FuzzScan(f *testing.F) {
 		`data "terraform_remote_state" "x" { backend = "s3"` + "\n" + `config = { bucket = "b", workspaces = [] } }`,
 		"terraform {\n  cloud {\n    workspaces { tags = [1] }\n  }\n}\n", `{"terraform": [{"backend": {"s3": [{"bucket": null}]}}]}`,
 		`{"data": {"terraform_remote_state": {"x": {"backend": "${1}", "for_each": "${toset([null])}", "config": "${local}"}}}}`,
+		"b = { x = [null], key = 1 }\nvariable \"b\" {\n  type = object({ bucket = optional(string, \"b\"), key = any })\n}\ndata \"terraform_remote_state\" \"x\" {\n  backend = \"s3\"\n  config = var.b\n}\n",
+		`{"b": {"key": "k"}, "variable": {"b": {"type": "map(string)", "default": {"bucket": "b", "key": null}}}, "data": {"terraform_remote_state": {"x": {"backend": "s3", "config": "${var.b}"}}}}`,
 	} {
 		f.Add([]byte(text), false)
 		f.Add([]byte(text), true)
@@ -198,10 +200,15 @@ func FuzzScan(f *testing.F) {
 		}
 		files := one(name, string(data))
 		files["good/main.tf"] = &fstest.MapFile{Data: []byte(head)}
+		files["a/terraform.tfvars.json"], files["good/x.tfvars"] = &fstest.MapFile{Data: data}, &fstest.MapFile{Data: data}
+		given := string(data)
 		files["good/b.tfbackend"] = &fstest.MapFile{Data: data}
 		r, err := scan.Scan(files, scan.Options{Instances: func(dir string) ([]settings.Effective, []string, error) {
 			if dir == "a" {
-				return []settings.Effective{{BackendConfig: []string{"good/b.tfbackend"}, Workspace: "w"}}, nil, nil
+				return []settings.Effective{
+					{BackendConfig: []string{"good/b.tfbackend"}, Workspace: "w", Env: map[string]settings.PerMode{"TF_VAR_b": {Plan: &given}}},
+					{Instance: "x", VarFiles: []string{"../good/x.tfvars"}},
+				}, nil, nil
 			}
 			return []settings.Effective{{}}, nil, nil
 		}})
