@@ -110,7 +110,7 @@ func summarize(b *strings.Builder, a api.Affected) {
 	for i, wave := range a.Waves {
 		for _, key := range wave {
 			why := strings.Join(brought(stacks[key].Via, name), "<br>")
-			rows = append(rows, fmt.Sprintf("<tr><td>%d</td><td>%s</td><td>%s</td></tr>\n", i, name(key), why))
+			rows = append(rows, fmt.Sprintf("<tr><td>%d</td><td>%s</td><td>%s</td></tr>\n", i+1, name(key), why))
 		}
 	}
 	b.WriteString("\n<table>\n<tr><th>wave</th><th>stack</th><th>why</th></tr>\n")

@@ -45,7 +45,7 @@ func (p Picture) arrange(nodes []node, arrows []arrow) layout {
 	add("modules", modules)
 	add("not here", absent)
 	for i := range waves {
-		add(fmt.Sprintf("wave %d", i), waves[i])
+		add(fmt.Sprintf("wave %d", i+1), waves[i])
 	}
 	l.untangle(len(nodes), arrows)
 	return l

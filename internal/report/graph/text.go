@@ -148,7 +148,7 @@ func Affected(w io.Writer, a api.Affected, o page.Options) error {
 		stacks[s.Key] = s
 	}
 	for i, wave := range a.Waves {
-		p.Line(0, p.Paint(page.Bold, "wave "+strconv.Itoa(i)))
+		p.Line(0, p.Paint(page.Bold, "wave "+strconv.Itoa(i+1)))
 		for _, key := range wave {
 			p.Line(2, page.Visible(key)+"  "+p.Paint(page.Dim, strings.Join(brought(stacks[key].Via, page.Visible), ", ")))
 		}
