@@ -39,6 +39,10 @@ type Binding struct {
 	Flags         []string `json:"flags"`     // -destroy, -target=..., as given to the tool; variables left out
 	Commit        string   `json:"commit"`    // of the checkout, "" outside one; shown, not compared
 
+	// Files are the digests of the configuration's files by their names, which only
+	// say what has changed. They are left out where there are many.
+	Files map[string]string `json:"files,omitempty"`
+
 	Provenance Provenance `json:"provenance"`
 }
 

@@ -3,6 +3,9 @@ package gate
 import (
 	"fmt"
 	"maps"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/policy"
@@ -32,8 +35,46 @@ func Configuration(was, now api.Binding) []api.Refusal {
 	if !moved(was.Configuration, now.Configuration) {
 		return nil
 	}
-	return []api.Refusal{refusal("configuration", "the configuration has changed since the plan was made", planAgain)}
+	message := "the configuration has changed since the plan was made"
+	if which := touched(was.Files, now.Files); which != "" {
+		message += ": " + which
+	}
+	return []api.Refusal{refusal("configuration", message, planAgain)}
 }
+
+// touched names the first of the files that are not as they were; "" where it is not
+// known which. The digest over all of them decides, and this only explains it.
+func touched(was, now map[string]string) string {
+	if len(was) == 0 || len(now) == 0 {
+		return ""
+	}
+	both := maps.Clone(was)
+	maps.Copy(both, now)
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(both)) {
+		before, old := was[name]
+		after, is := now[name]
+		shown := name
+		if !plain(name) {
+			shown = strconv.QuoteToASCII(name)
+		}
+		switch {
+		case !old:
+			names = append(names, shown+" added")
+		case !is:
+			names = append(names, shown+" removed")
+		case before != after:
+			names = append(names, shown+" changed")
+		}
+	}
+	if more := len(names) - touchedMax; more > 0 {
+		names = append(names[:touchedMax], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(names, ", ")
+}
+
+// touchedMax is how many files a refusal names.
+const touchedMax = 3
 
 // Still is the part of [Compare] that needs no run of the tool: what stands in
 // files and in the environment.

@@ -27,7 +27,7 @@ func digest(s string) string { return "sha256:" + strings.Repeat(s, 64) }
 
 func binding() api.Binding {
 	return api.Binding{
-		Plan: digest("1"), Document: digest("2"), Configuration: digest("3"), LockFile: digest("4"), Variables: digest("5"),
+		Plan: digest("1"), Document: digest("2"), Configuration: digest("3"), Files: map[string]string{"../m/c.tf": digest("c"), "a.tf": digest("1"), "b.tf": digest("2")}, LockFile: digest("4"), Variables: digest("5"),
 		Backend: digest("7"), Settings: digest("8"), Salt: "salt", VarFiles: []string{"prod.tfvars"}, Flags: []string{"-destroy"},
 		Tool:      api.Tool{Name: "tofu", Version: "1.12.6", Digest: digest("6")},
 		State:     api.State{Lineage: "a", Serial: 3},
@@ -80,6 +80,14 @@ func TestCompare(t *testing.T) {
 		{"plan", func(b *api.Binding) { b.Plan = digest("f") }, "the plan file is not the one that was judged"},
 		{"configuration", func(b *api.Binding) { b.Configuration = digest("f") }, "the configuration has changed since the plan was made"},
 		{"configuration", func(b *api.Binding) { b.Configuration = "" }, "the configuration has changed since the plan was made"},
+		{"configuration", func(b *api.Binding) {
+			b.Configuration = digest("f")
+			b.Files = map[string]string{"a.tf": digest("1"), "b.tf": digest("f"), "d\x1b\u202e.tf": digest("2")}
+		}, `the configuration has changed since the plan was made: ../m/c.tf removed, b.tf changed, "d\x1b\u202e.tf" added`},
+		{"configuration", func(b *api.Binding) {
+			b.Configuration = digest("f")
+			b.Files = map[string]string{"1.tf": "", "2.tf": "", "3.tf": ""}
+		}, "the configuration has changed since the plan was made: ../m/c.tf removed, 1.tf added, 2.tf added, and 3 more"},
 		{"lock_file", func(b *api.Binding) { b.LockFile = digest("f") }, "the lock file .terraform.lock.hcl has changed since the plan was made"},
 		{"lock_file", func(b *api.Binding) { b.LockFile = "" }, "the lock file .terraform.lock.hcl has gone since the plan was made"},
 		{"variables", func(b *api.Binding) { b.Variables = digest("f") },
@@ -154,7 +162,7 @@ func TestNothingMoved(t *testing.T) {
 // A new field of the binding must be compared, or be named here as one that is not.
 func TestEveryFieldIsCompared(t *testing.T) {
 	t.Parallel()
-	not := map[string]bool{"Salt": true, "VarFiles": true, "Flags": true, "Commit": true}
+	not := map[string]bool{"Mode": true, "Salt": true, "VarFiles": true, "Files": true, "Flags": true, "Commit": true}
 	for i := range reflect.TypeFor[api.Binding]().NumField() {
 		name := reflect.TypeFor[api.Binding]().Field(i).Name
 		now := binding()

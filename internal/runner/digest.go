@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"unicode/utf8"
 
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/problem"
@@ -30,27 +31,41 @@ var configurationSuffixes = []string{".tf", ".tf.json", ".tofu", ".tofu.json"}
 // configuration is the digest of every configuration file in the stack's
 // directory and in the local modules it calls, by relative name and content.
 // Modules from elsewhere are pinned by their versions and are in the plan file.
-func (s *Stack) configuration() (string, error) {
+// The digests of single files only say which have changed; they are nil where there
+// are more than filesMax.
+func (s *Stack) configuration() (digest string, files map[string]string, err error) {
 	dirs, err := s.localModules()
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
+	files = map[string]string{}
 	h := sha256.New()
 	fmt.Fprintln(h, "assize.configuration/v1")
 	for _, dir := range dirs {
 		names, err := s.list(dir, isConfiguration)
 		if err != nil {
-			return "", err
+			return "", nil, err
 		}
 		fmt.Fprintf(h, "%q %d\n", dir, len(names))
 		for _, name := range names {
-			if err := s.add(h, filepath.Join(dir, name)); err != nil {
-				return "", err
+			path, one := filepath.Join(dir, name), sha256.New()
+			if err := s.add(io.MultiWriter(h, one), path); err != nil {
+				return "", nil, err
+			}
+			if utf8.ValidString(path) { // what JSON cannot write would be another name
+				files[filepath.ToSlash(path)] = sum(one)
 			}
 		}
 	}
-	return sum(h), nil
+	if len(files) > filesMax {
+		files = nil
+	}
+	return sum(h), files, nil
 }
+
+// filesMax is how many files a warrant names: enough for a person, and little
+// beside the plan.
+const filesMax = 300
 
 // isConfiguration is the tools' own notion of it: hidden files and those that
 // editors leave behind are not read.
@@ -182,7 +197,7 @@ func (s *Stack) list(dir string, match func(name string) bool) ([]string, error)
 // two lists of files write the same bytes. A symbolic link counts as what it
 // leads to; one that leads nowhere, and a file that is not there, is told apart
 // from an empty file.
-func (s *Stack) add(h hash.Hash, name string) error {
+func (s *Stack) add(h io.Writer, name string) error {
 	f, err := openRegular(s.resolve(name))
 	if errors.Is(err, fs.ErrNotExist) {
 		fmt.Fprintf(h, "%q absent\n", filepath.ToSlash(name))

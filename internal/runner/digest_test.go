@@ -1,6 +1,7 @@
 package runner_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -85,6 +86,29 @@ func TestWhatMoves(t *testing.T) {
 				t.Errorf("moved %q, want %q", got, tc.want)
 			}
 		})
+	}
+}
+
+// TestFilesOfTheConfiguration has a digest for each file, by the name that people
+// know, until there are too many to keep.
+func TestFilesOfTheConfiguration(t *testing.T) {
+	t.Parallel()
+	st := furnished(t)
+	before := st.still().Files
+	if before["main.tf"] == "" || before["../modules/net/main.tf"] == "" || before["README.md"] != "" {
+		t.Fatalf("the files are %v", before)
+	}
+	st.write("main.tf", "changed")
+	st.write("bad\xff.tf", "") // which JSON cannot write
+	after := st.still().Files
+	if len(after) != len(before) || after["main.tf"] == before["main.tf"] || after["../modules/net/main.tf"] != before["../modules/net/main.tf"] {
+		t.Errorf("the files were %v and are %v", before, after)
+	}
+	for i := range 300 {
+		st.write(fmt.Sprintf("f%d.tf", i), "")
+	}
+	if many := st.still(); many.Files != nil || many.Configuration == "" {
+		t.Errorf("%d files are kept", len(many.Files))
 	}
 }
 

@@ -37,7 +37,7 @@ func (s *Stack) Still(b api.Binding) (api.Binding, error) {
 	if now.Tool.Digest, err = s.Session.Tool.Digest(); err != nil {
 		return api.Binding{}, err
 	}
-	if now.Configuration, err = s.configuration(); err != nil {
+	if now.Configuration, now.Files, err = s.configuration(); err != nil {
 		return api.Binding{}, err
 	}
 	if now.LockFile, err = s.lockFile(); err != nil {
