@@ -1,0 +1,338 @@
+package artifact
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"path/filepath"
+
+	"gocloud.dev/blob"
+	"gocloud.dev/gcerrors"
+
+	"github.com/assize-iac/assize/api"
+	"github.com/assize-iac/assize/internal/problem"
+)
+
+// A Store keeps artifacts in a bucket. It may be used by many at once, in many
+// processes: what one of them has written, all can read.
+type Store struct {
+	bucket *blob.Bucket
+	keys   Keys
+	dir    string // of a file tree; empty in a bucket
+}
+
+// New keeps artifacts in a bucket of their own, or below a prefix of one. The
+// bucket must be strongly consistent and know writes that replace nothing, as
+// S3 does (If-None-Match).
+func New(bucket *blob.Bucket, keys Keys) *Store {
+	return &Store{bucket: bucket, keys: keys}
+}
+
+func (s *Store) Close() error { return s.bucket.Close() }
+
+// Put keeps what r reads under name and returns its size in bytes. It is an
+// error (invalid) when that does not have the name's digest; then, as after any
+// other error, nothing is kept (docs/artifacts.md, rule 4). Whoever puts what is
+// there already must still have all of it.
+func (s *Store) Put(ctx context.Context, name Name, r io.Reader) (int64, error) {
+	if err := name.check(); err != nil {
+		return 0, err
+	}
+	d, err := s.write(ctx, name.Kind, name.Owner, r)
+	if err != nil {
+		return 0, err
+	}
+	if d.digest != name.Digest {
+		s.drop(ctx, d)
+		return 0, problem.New(api.Invalid, "what was sent as %s has the digest %s", name, d.digest).
+			WithHint("it was cut short or changed on the way; send it again")
+	}
+	return d.size, s.commit(ctx, name, d)
+}
+
+// Add keeps what r reads and returns the name it has got and its size in bytes.
+// Where the digest is known before, Put is the safer one: an r that ends early,
+// and says io.EOF, is to Add just a shorter artifact.
+func (s *Store) Add(ctx context.Context, kind, owner string, r io.Reader) (Name, int64, error) {
+	if err := checkOwner(kind, owner); err != nil {
+		return Name{}, 0, err
+	}
+	d, err := s.write(ctx, kind, owner, r)
+	if err != nil {
+		return Name{}, 0, err
+	}
+	name := Name{Kind: kind, Owner: owner, Digest: d.digest}
+	if err := s.commit(ctx, name, d); err != nil {
+		return Name{}, 0, err
+	}
+	return name, d.size, nil
+}
+
+// Open begins to read an artifact. Its error is not_found when there is none of
+// this name, has ErrDamaged in its tree when there is one that does not open,
+// and is unavailable when nobody can tell.
+func (s *Store) Open(ctx context.Context, name Name) (*Reader, error) {
+	if err := name.check(); err != nil {
+		return nil, err
+	}
+	h, dataKey, err := s.header(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	key := bodyKey(name.Kind, name.Owner, h.body)
+	body, err := s.bucket.NewReader(ctx, key, nil)
+	if err != nil {
+		return nil, unread(name, err)
+	}
+	r, err := readBody(name, h, dataKey, key, body)
+	if err != nil {
+		body.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+func readBody(name Name, h header, dataKey []byte, key string, body *blob.Reader) (*Reader, error) {
+	if got, want := body.Size(), bodySize(h.size); got != want {
+		return nil, damaged(name, "its body has %d bytes instead of %d", got, want)
+	}
+	return newReader(name, h.size, dataKey, key, body)
+}
+
+// Delete removes an artifact that nobody refers to any more; whether that is so
+// is for the caller to know (docs/artifacts.md, rule 11). It needs no key. That
+// there is none of this name is no error.
+func (s *Store) Delete(ctx context.Context, name Name) error {
+	if err := name.check(); err != nil {
+		return err
+	}
+	data, err := s.headerBytes(ctx, name)
+	if problem.Code(err) == api.NotFound {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	// The header goes first: a body without one is litter, a header without a
+	// body would be damage.
+	if err := s.remove(ctx, name.headerKey()); err != nil {
+		return err
+	}
+	if h, err := decodeHeader(data); err == nil {
+		return s.remove(ctx, bodyKey(name.Kind, name.Owner, h.body))
+	}
+	return nil // Sweep finds the body that no header names
+}
+
+// A draft is a body that no header names yet.
+type draft struct {
+	kind, owner string
+	header      header // not sealed
+	dataKey     []byte
+	digest      string
+	size        int64
+}
+
+// write keeps what r reads as a body, encrypted, with a key of its own. It
+// leaves nothing behind when it fails, even when r panics.
+func (s *Store) write(ctx context.Context, kind, owner string, r io.Reader) (draft, error) {
+	d := draft{kind: kind, owner: owner, header: header{body: bodyID(draw(len(bodyID{})))}, dataKey: draw(dataKeySize)}
+	key := bodyKey(kind, owner, d.header.body)
+	c, err := newCipher(d.dataKey)
+	if err != nil {
+		return draft{}, err
+	}
+	w, err := s.create(ctx, key, true)
+	if err != nil {
+		return draft{}, unwritten(err)
+	}
+	written := false
+	defer func() {
+		if !written {
+			w.abort()
+			s.drop(ctx, d)
+		}
+	}()
+	digest := sha256.New()
+	if d.size, err = encrypt(c, w, key, io.TeeReader(r, digest)); err != nil {
+		return draft{}, unwritten(err)
+	}
+	if err := w.Close(); err != nil {
+		return draft{}, unwritten(err)
+	}
+	d.header.size, d.digest = d.size, digestOf(digest)
+	if err := s.measure(ctx, key, d.size); err != nil {
+		return draft{}, err
+	}
+	written = true
+	return d, nil
+}
+
+// measure asks the store how much it has got of the body.
+func (s *Store) measure(ctx context.Context, key string, size int64) error {
+	attrs, err := s.bucket.Attributes(ctx, key)
+	if err != nil {
+		return unwritten(err)
+	}
+	if want := bodySize(size); attrs.Size != want {
+		return problem.New(api.Unavailable, "the artifact was not kept: the store has %d of its %d bytes", attrs.Size, want)
+	}
+	return nil
+}
+
+// commit makes a draft the artifact of this name: the header appears at once or
+// not at all. When nobody can say whether it has, the body stays: without a
+// header it is litter, and a header without it would be damage.
+func (s *Store) commit(ctx context.Context, name Name, d draft) error {
+	h, err := d.header.seal(ctx, s.keys, name, d.dataKey)
+	if err != nil {
+		s.drop(ctx, d)
+		return err
+	}
+	err = s.replace(ctx, name, h, true)
+	if gcerrors.Code(err) == gcerrors.FailedPrecondition {
+		return s.join(ctx, name, d, h)
+	}
+	return unwritten(err)
+}
+
+// join ends a write of what is there already. Of several who write the same
+// bytes the first one's stay (docs/artifacts.md, rule 5), unless they do not
+// open, which this mends.
+func (s *Store) join(ctx context.Context, name Name, d draft, h header) error {
+	there, whole, err := s.look(ctx, name)
+	switch {
+	case err != nil:
+		return err
+	case there.body == h.body:
+		return nil // S3 was asked twice, because its first answer was lost
+	case whole:
+		s.drop(ctx, d)
+		return s.Rewrap(ctx, name) // young again, so that no sweep takes it away
+	}
+	return unwritten(s.replace(ctx, name, h, false))
+}
+
+// look returns the header of an artifact and whether it could be read, as far
+// as that can be seen without reading all of it.
+func (s *Store) look(ctx context.Context, name Name) (header, bool, error) {
+	h, _, err := s.header(ctx, name)
+	if err == nil {
+		err = s.measured(ctx, name, h)
+	}
+	if errors.Is(err, ErrDamaged) || problem.Code(err) == api.NotFound {
+		return h, false, nil
+	}
+	return h, err == nil, err
+}
+
+func (s *Store) measured(ctx context.Context, name Name, h header) error {
+	attrs, err := s.bucket.Attributes(ctx, bodyKey(name.Kind, name.Owner, h.body))
+	if err != nil {
+		return unread(name, err)
+	}
+	if want := bodySize(h.size); attrs.Size != want {
+		return damaged(name, "its body has %d bytes instead of %d", attrs.Size, want)
+	}
+	return nil
+}
+
+// header reads the header of an artifact and opens it.
+func (s *Store) header(ctx context.Context, name Name) (header, []byte, error) {
+	data, err := s.headerBytes(ctx, name)
+	if err != nil {
+		return header{}, nil, err
+	}
+	h, err := decodeHeader(data)
+	if err != nil {
+		return header{}, nil, damaged(name, "%w", err)
+	}
+	dataKey, err := h.open(ctx, s.keys, name)
+	return h, dataKey, err
+}
+
+func (s *Store) headerBytes(ctx context.Context, name Name) ([]byte, error) {
+	r, err := s.bucket.NewReader(ctx, name.headerKey(), nil)
+	if gcerrors.Code(err) == gcerrors.NotFound {
+		return nil, missing(name)
+	}
+	if err != nil {
+		return nil, problem.New(api.Unavailable, "artifact %s could not be read: %w", name, err)
+	}
+	defer r.Close()
+	data, err := io.ReadAll(io.LimitReader(r, int64(headerMax)+1))
+	if err != nil {
+		return nil, problem.New(api.Unavailable, "artifact %s could not be read: %w", name, err)
+	}
+	return data, nil
+}
+
+// replace writes the header of an artifact in one step. Its error is gocloud's.
+func (s *Store) replace(ctx context.Context, name Name, h header, onlyNew bool) error {
+	w, err := s.create(ctx, name.headerKey(), onlyNew)
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(h.encode()); err != nil {
+		w.abort()
+		return err
+	}
+	return w.Close()
+}
+
+// create begins an object, which appears when the writer is closed.
+func (s *Store) create(ctx context.Context, key string, onlyNew bool) (*durable, error) {
+	d := &durable{}
+	ctx, d.cancel = context.WithCancel(ctx)
+	w, err := s.bucket.NewWriter(ctx, key, &blob.WriterOptions{
+		ContentType: "application/octet-stream", // or the first bytes would be guessed at
+		IfNotExist:  onlyNew,
+		BeforeWrite: func(as func(any) bool) error {
+			as(&d.file)
+			return nil
+		},
+	})
+	if err != nil {
+		d.cancel()
+		return nil, err
+	}
+	d.Writer = w
+	return d, nil
+}
+
+// drop removes the body of a draft that came to nothing. It must happen even
+// when the caller has gone, and what it cannot do Sweep will.
+func (s *Store) drop(ctx context.Context, d draft) {
+	s.remove(context.WithoutCancel(ctx), bodyKey(d.kind, d.owner, d.header.body))
+}
+
+func (s *Store) remove(ctx context.Context, key string) error {
+	err := s.bucket.Delete(ctx, key)
+	if gcerrors.Code(err) == gcerrors.NotFound {
+		return nil
+	}
+	if err == nil && s.dir != "" {
+		err = syncParents(filepath.Dir(filepath.Join(s.dir, filepath.FromSlash(key))))
+	}
+	if err != nil {
+		return problem.New(api.Unavailable, "the artifact could not be removed: %w", err)
+	}
+	return nil
+}
+
+func unread(name Name, err error) error {
+	if gcerrors.Code(err) == gcerrors.NotFound {
+		return damaged(name, "its body is missing")
+	}
+	return problem.New(api.Unavailable, "artifact %s could not be read: %w", name, err)
+}
+
+// unwritten keeps a problem that the reader of the bytes has, such as too_large.
+func unwritten(err error) error {
+	var known *problem.Error
+	if err == nil || errors.As(err, &known) {
+		return err
+	}
+	return problem.New(api.Unavailable, "the artifact was not kept: %w", err)
+}
