@@ -38,22 +38,24 @@ func (s *Store) Sweep(ctx context.Context, now time.Time, grace time.Duration, r
 	if err != nil {
 		return swept, err
 	}
+	var unclear error
 	for entry, err := range s.List(ctx) {
 		if err != nil {
 			return swept, err
 		}
-		if entry.Modified.Before(before) {
-			removed, err := s.sweep(ctx, entry.Name, before, referenced)
-			if err != nil {
-				return swept, err
-			}
-			if removed {
-				swept.Artifacts++
-			}
-		}
 		if err := s.claim(ctx, entry.Name, litter); err != nil {
+			unclear = err
+		}
+		removed, err := s.sweep(ctx, entry, before, referenced)
+		if err != nil {
 			return swept, err
 		}
+		if removed {
+			swept.Artifacts++
+		}
+	}
+	if unclear != nil {
+		return swept, unclear // that header might name any body
 	}
 	for key := range litter {
 		if err := s.remove(ctx, key); err != nil {
@@ -66,7 +68,11 @@ func (s *Store) Sweep(ctx context.Context, now time.Time, grace time.Duration, r
 
 // sweep looks at the age again after the answer: somebody may have put the same
 // bytes since the list was made.
-func (s *Store) sweep(ctx context.Context, name Name, before time.Time, referenced func(context.Context, Name) (bool, error)) (bool, error) {
+func (s *Store) sweep(ctx context.Context, entry Entry, before time.Time, referenced func(context.Context, Name) (bool, error)) (bool, error) {
+	name := entry.Name
+	if !entry.Modified.Before(before) {
+		return false, nil
+	}
 	if yes, err := referenced(ctx, name); yes || err != nil {
 		return false, err
 	}
@@ -109,8 +115,7 @@ func (s *Store) oldBodies(ctx context.Context, before time.Time) (map[string]boo
 	return old, nil
 }
 
-// claim takes the body of an artifact off the list of litter. A header that
-// cannot be read might name any body, so nothing may be removed then.
+// claim takes the body of an artifact off the list of litter.
 func (s *Store) claim(ctx context.Context, name Name, litter map[string]bool) error {
 	data, err := s.headerBytes(ctx, name)
 	if problem.Code(err) == api.NotFound {

@@ -35,6 +35,12 @@ func CreateTree(dir string, keys Keys) (*Store, error) {
 }
 
 func openTree(dir string, keys Keys) (*Store, error) {
+	// What a link leads to, because a walk does not follow one: a tree behind it
+	// would look empty.
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil, problem.New(api.Unavailable, "the artifacts cannot be reached: %w", err)
+	}
 	bucket, err := fileblob.OpenBucket(dir, &fileblob.Options{
 		NoTempDir:   true, // a rename is atomic within one file system only
 		Metadata:    fileblob.MetadataDontWrite,

@@ -1,0 +1,209 @@
+package artifact
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime/debug"
+	"runtime/metrics"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/assize-iac/assize/api"
+	"github.com/assize-iac/assize/internal/problem"
+)
+
+// writer is the variable that makes this program a process which writes until
+// it is killed.
+const writer = "WRITE_ARTIFACTS_TO"
+
+var writerKey = keyPrefix + strings.Repeat("A", 43)
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(writer); dir != "" {
+		writeUntilKilled(dir)
+	}
+	os.Exit(m.Run())
+}
+
+// writeUntilKilled prints the name of each artifact that it has been told is kept.
+func writeUntilKilled(dir string) {
+	keys, err := ParseRing(writerKey)
+	if err != nil {
+		panic(err)
+	}
+	s, err := CreateTree(dir, keys)
+	if err != nil {
+		panic(err)
+	}
+	for i := 0; ; i++ {
+		data := strings.Repeat(fmt.Sprint(os.Getpid(), " ", i, "\n"), 1+i%7*30_000)
+		name, _, err := s.Add(context.Background(), "state", "stk_1", strings.NewReader(data))
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(name.Digest)
+	}
+}
+
+// TestKilled: what a writer was told is kept can be read after it was killed, and
+// nothing that is half there.
+func TestKilled(t *testing.T) {
+	s := tree(t, ring(t, writerKey))
+	told := 0
+	for range 8 {
+		for _, digest := range killedWriter(t, s.dir) {
+			told++
+			if _, err := get(t, s, Name{Kind: "state", Owner: "stk_1", Digest: digest}); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	v, err := s.Verify(t.Context(), func(err error) { t.Error(err) })
+	if err != nil || !v.Whole() || v.Artifacts < told || told == 0 {
+		t.Errorf("%+v, %v; %d writes were acknowledged", v, err, told)
+	}
+	// A day later, what is half there is swept, and only that.
+	later := time.Now().Add(24 * time.Hour)
+	everybody := func(context.Context, Name) (bool, error) { return true, nil }
+	if _, err := s.Sweep(t.Context(), later, 2*time.Hour, everybody); err != nil {
+		t.Fatal(err)
+	}
+	if got := len(keys(t, s)); got != 2*v.Artifacts {
+		t.Errorf("%d objects are left of %d artifacts", got, v.Artifacts)
+	}
+}
+
+func killedWriter(t *testing.T, dir string) (told []string) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), writer+"="+dir)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewReader(out)
+	time.AfterFunc(100*time.Millisecond+rand.N(100*time.Millisecond), func() { cmd.Process.Kill() })
+	for {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			break // a line that was cut short acknowledges nothing
+		}
+		told = append(told, strings.TrimSpace(line))
+	}
+	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != -1 {
+		t.Fatalf("the writer was not killed: %v", err)
+	}
+	return told
+}
+
+// TestFullDisk limits how long a file may get, which fails a write in its midst
+// as a full disk does.
+func TestFullDisk(t *testing.T) {
+	s := tree(t, ring(t, NewKey()))
+	before := put(t, s, "before")
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	signal.Ignore(syscall.SIGXFSZ)
+	defer signal.Reset(syscall.SIGXFSZ)
+	small := limit
+	small.Cur = 3 << 19
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &small); err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit)
+	big := string(content(3 << 20))
+	_, err := s.Put(t.Context(), state(big), strings.NewReader(big))
+	if problem.Code(err) != api.Unavailable || !errors.Is(err, syscall.EFBIG) {
+		t.Errorf("Put: %v", err)
+	}
+	if got := keys(t, s); len(got) != 2 {
+		t.Errorf("left behind: %q", got)
+	}
+	if got, err := get(t, s, before); err != nil || got != "before" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// TestLargeArtifact: 300 MB in and out, and no more memory than some segments.
+func TestLargeArtifact(t *testing.T) {
+	const size, budget = 300 << 20, 32 << 20
+	start := time.Now()
+	s := tree(t, ring(t, NewKey()))
+	peak := watchMemory(t)
+	name, n, err := s.Add(t.Context(), "state", "stk_1", io.LimitReader(&endless{}, size))
+	if err != nil || n != size {
+		t.Fatalf("%d, %v", n, err)
+	}
+	r, err := s.Open(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if n, err := io.Copy(io.Discard, r); err != nil || n != size {
+		t.Fatalf("%d, %v", n, err)
+	}
+	if got := peak(); got > budget {
+		t.Errorf("took %d MB of memory, want at most %d", got>>20, budget>>20)
+	}
+	if took := time.Since(start); took > 10*time.Second {
+		t.Errorf("took %v", took)
+	}
+}
+
+// endless counts: no two megabytes of it are the same.
+type endless struct{ n int }
+
+var line = bytes.Repeat([]byte("a state of many resources, "), 40)
+
+func (e *endless) Read(p []byte) (int, error) {
+	n := copy(p, line)
+	e.n++
+	copy(p, fmt.Sprint(e.n))
+	return n, nil
+}
+
+// watchMemory returns what says how much the memory of this process has grown
+// at most, garbage included.
+func watchMemory(t *testing.T) func() uint64 {
+	t.Helper()
+	used := func() uint64 {
+		m := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+		metrics.Read(m)
+		return m[0].Value.Uint64() - m[1].Value.Uint64()
+	}
+	debug.FreeOSMemory() // what earlier tests have left would hide ours
+	base, peak := used(), uint64(0)
+	done, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-done:
+				return
+			case <-time.After(2 * time.Millisecond):
+				peak = max(peak, used())
+			}
+		}
+	}()
+	return func() uint64 {
+		close(done)
+		<-stopped
+		t.Logf("%d MB at first, %d MB at most", base>>20, peak>>20)
+		return peak - min(peak, base)
+	}
+}
