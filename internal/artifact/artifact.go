@@ -14,6 +14,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"hash"
 	"regexp"
 	"strings"
@@ -103,11 +104,18 @@ func Digest(data []byte) string {
 	return digestPrefix + hex.EncodeToString(sum[:])
 }
 
+// damaged keeps a %w of its format in the tree.
 func damaged(n Name, format string, args ...any) error {
-	what := problem.New(api.Internal, format, args...)
-	return problem.New(api.Internal, "artifact %s %w: %s", n, ErrDamaged, what.Message).
-		WithHint("keep the same bytes once more, or restore it from a backup; docs/artifacts.md says how")
+	what := fmt.Errorf(format, args...)
+	return problem.New(api.Internal, "artifact %s %w", n, damage{what}).
+		WithHint("put the same bytes once more, or restore it from a backup; docs/artifacts.md says how")
 }
+
+// damage is ErrDamaged with what was seen.
+type damage struct{ what error }
+
+func (d damage) Error() string   { return ErrDamaged.Error() + ": " + d.what.Error() }
+func (d damage) Unwrap() []error { return []error{ErrDamaged, d.what} }
 
 func missing(n Name) error {
 	return problem.New(api.NotFound, "there is no artifact %s", n)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,7 +19,7 @@ import (
 func nobody(context.Context, Name) (bool, error) { return false, nil }
 
 // within opens the same artifacts with other keys.
-func (s *Store) within(keys Keys) *Store { return &Store{bucket: s.bucket, keys: keys, dir: s.dir} }
+func (s *Store) within(keys Keys) *Store { return &Store{s.bucket, keys, s.dir, s.keeping} }
 
 // TestRotate changes keys as rule 9 says, and what a body says and when it was
 // written stays.
@@ -121,7 +122,8 @@ func TestSweep(t *testing.T) {
 		}
 		return n == used, nil
 	})
-	if err != nil || swept != (Swept{Artifacts: 1}) {
+	// What "again" had before is litter now; what "asked" had is for the next sweep.
+	if err != nil || swept != (Swept{Artifacts: 1, Bodies: 1}) {
 		t.Errorf("%+v, %v", swept, err)
 	}
 	for _, n := range []Name{fresh, used, again, asked} {
@@ -132,7 +134,7 @@ func TestSweep(t *testing.T) {
 	if _, err := get(t, s, gone); problem.Code(err) != api.NotFound {
 		t.Error(err)
 	}
-	if got := keys(t, s); len(got) != 8 {
+	if got := keys(t, s); len(got) != 9 {
 		t.Errorf("left: %q", got)
 	}
 }
@@ -270,16 +272,19 @@ func TestOpenTree(t *testing.T) {
 	}
 }
 
-// TestManyAtOnce puts, reads, wraps, rotates and verifies at the same time.
+// TestManyAtOnce puts, reads, rotates there and back and verifies at the same time.
 func TestManyAtOnce(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *Store) {
-		stay := put(t, s, "stay")
+		one, two := NewKey(), NewKey()
+		stores := []*Store{s.within(ring(t, one, two)), s.within(ring(t, two, one))}
+		stay := put(t, stores[0], "stay")
 		var all sync.WaitGroup
 		for i := range 4 {
+			s := stores[i%2]
 			all.Go(func() {
 				for range 10 {
 					put(t, s, "come")
-					if err := s.Rewrap(t.Context(), stay); err != nil {
+					if _, err := s.Rotate(t.Context()); err != nil {
 						t.Error(err)
 					}
 					if got, err := get(t, s, stay); err != nil || got != "stay" {
@@ -294,5 +299,37 @@ func TestManyAtOnce(t *testing.T) {
 			})
 		}
 		all.Wait()
+		if got := keys(t, s); len(got) != 4 {
+			t.Errorf("want two artifacts, got %q", got)
+		}
 	})
+}
+
+// TestPutOfOld: who puts what has been there for long gets a header and a body
+// that no sweep has an eye on, and who reads the old one reads on.
+func TestPutOfOld(t *testing.T) {
+	s := tree(t, ring(t, NewKey()))
+	name := put(t, s, "old")
+	reader, err := s.Open(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	body := only(t, s, bodyPrefix)
+	for _, path := range []string{body, only(t, s, headerPrefix)} {
+		if err := os.Chtimes(path, time.Time{}, time.Now().Add(-Grace)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(t, s, "old")
+	swept, err := s.Sweep(t.Context(), time.Now().Add(time.Minute), Grace, nobody)
+	if err != nil || swept != (Swept{Bodies: 1}) {
+		t.Errorf("%+v, %v", swept, err)
+	}
+	if got, err := get(t, s, name); err != nil || got != "old" || only(t, s, bodyPrefix) == body {
+		t.Errorf("%q, %v", got, err)
+	}
+	if got, err := io.ReadAll(reader); err != nil || string(got) != "old" {
+		t.Errorf("who was reading: %q, %v", got, err)
+	}
 }

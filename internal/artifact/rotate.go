@@ -7,27 +7,15 @@ import (
 	"github.com/assize-iac/assize/internal/problem"
 )
 
-// Rewrap wraps the data key of an artifact with the current key. The body stays
-// as it is, and whoever reads it meanwhile reads on (docs/artifacts.md, rule 9).
-func (s *Store) Rewrap(ctx context.Context, name Name) error {
-	if err := name.check(); err != nil {
-		return err
-	}
-	h, dataKey, err := s.header(ctx, name)
-	if err != nil {
-		return err
-	}
-	if h, err = h.seal(ctx, s.keys, name, dataKey); err != nil {
-		return err
-	}
-	return unwritten(s.replace(ctx, name, h, false))
-}
-
 // Rotate wraps anew what is not wrapped with the current key, and returns how
-// many that were. Once it returns no error, and every process has the current
-// key first, nothing needs the older keys. It goes on after an artifact that
-// cannot be opened, and returns the first such error at the end.
+// many that were. Bodies stay as they are, and whoever reads one meanwhile reads
+// on (docs/artifacts.md, rule 9). Once it returns no error, and every process has
+// the current key first, nothing needs the older keys. It goes on after an
+// artifact that cannot be opened, and returns the first such error at the end. No
+// other process may Sweep meanwhile.
 func (s *Store) Rotate(ctx context.Context) (int, error) {
+	s.keeping.Lock()
+	defer s.keeping.Unlock()
 	done := 0
 	var first error
 	for entry, err := range s.List(ctx) {
@@ -60,6 +48,13 @@ func (s *Store) rotate(ctx context.Context, name Name) (bool, error) {
 	if h.keyID == s.keys.Current() {
 		return false, nil
 	}
-	err = s.Rewrap(ctx, name)
-	return err == nil, err
+	dataKey, err := h.open(ctx, s.keys, name)
+	if err != nil {
+		return false, err
+	}
+	if h, err = h.seal(ctx, s.keys, name, dataKey); err != nil {
+		return false, err
+	}
+	err = s.replace(ctx, name, h, false)
+	return err == nil, unwritten(err)
 }

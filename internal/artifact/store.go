@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"path/filepath"
+	"sync"
+	"time"
 
 	"gocloud.dev/blob"
 	"gocloud.dev/gcerrors"
@@ -20,13 +22,16 @@ type Store struct {
 	bucket *blob.Bucket
 	keys   Keys
 	dir    string // of a file tree; empty in a bucket
+
+	// keeping is held by Rotate and Sweep. Other processes do not see it.
+	keeping *sync.Mutex
 }
 
 // New keeps artifacts in a bucket of their own, or below a prefix of one. The
 // bucket must be strongly consistent and know writes that replace nothing, as
 // S3 does (If-None-Match).
 func New(bucket *blob.Bucket, keys Keys) *Store {
-	return &Store{bucket: bucket, keys: keys}
+	return &Store{bucket: bucket, keys: keys, keeping: &sync.Mutex{}}
 }
 
 func (s *Store) Close() error { return s.bucket.Close() }
@@ -76,6 +81,14 @@ func (s *Store) Open(ctx context.Context, name Name) (*Reader, error) {
 	if err := name.check(); err != nil {
 		return nil, err
 	}
+	r, err := s.open(ctx, name)
+	if errors.Is(err, errNoBody) {
+		r, err = s.open(ctx, name) // its header was replaced meanwhile, and the body swept
+	}
+	return r, err
+}
+
+func (s *Store) open(ctx context.Context, name Name) (*Reader, error) {
 	h, dataKey, err := s.header(ctx, name)
 	if err != nil {
 		return nil, err
@@ -132,6 +145,7 @@ type draft struct {
 	dataKey     []byte
 	digest      string
 	size        int64
+	written     time.Time // by the clock of the store
 }
 
 // write keeps what r reads as a body, encrypted, with a key of its own. It
@@ -162,23 +176,23 @@ func (s *Store) write(ctx context.Context, kind, owner string, r io.Reader) (dra
 		return draft{}, unwritten(err)
 	}
 	d.header.size, d.digest = d.size, digestOf(digest)
-	if err := s.measure(ctx, key, d.size); err != nil {
+	if d.written, err = s.measure(ctx, key, d.size); err != nil {
 		return draft{}, err
 	}
 	written = true
 	return d, nil
 }
 
-// measure asks the store how much it has got of the body.
-func (s *Store) measure(ctx context.Context, key string, size int64) error {
+// measure asks the store how much it has got of the body, and since when.
+func (s *Store) measure(ctx context.Context, key string, size int64) (time.Time, error) {
 	attrs, err := s.bucket.Attributes(ctx, key)
 	if err != nil {
-		return unwritten(err)
+		return time.Time{}, unwritten(err)
 	}
 	if want := bodySize(size); attrs.Size != want {
-		return problem.New(api.Unavailable, "the artifact was not kept: the store has %d of its %d bytes", attrs.Size, want)
+		return time.Time{}, problem.New(api.Unavailable, "the artifact was not kept: the store has %d of its %d bytes", attrs.Size, want)
 	}
-	return nil
+	return attrs.ModTime, nil
 }
 
 // commit makes a draft the artifact of this name: the header appears at once or
@@ -198,33 +212,51 @@ func (s *Store) commit(ctx context.Context, name Name, d draft) error {
 }
 
 // join ends a write of what is there already. Of several who write the same
-// bytes the first one's stay (docs/artifacts.md, rule 5), unless they do not
-// open, which this mends.
+// bytes at the same time the first one's stay (docs/artifacts.md, rule 5). What
+// does not open, or is so old that a sweep may be looking at it, is replaced.
+//
+// A header is only ever replaced by one that names a body just written: to write
+// an old one anew could bring back one whose body is being removed.
 func (s *Store) join(ctx context.Context, name Name, d draft, h header) error {
-	there, whole, err := s.look(ctx, name)
+	there, since, err := s.look(ctx, name)
 	switch {
 	case err != nil:
 		return err
 	case there.body == h.body:
 		return nil // S3 was asked twice, because its first answer was lost
-	case whole:
+	case d.written.Sub(since) < Grace/4:
 		s.drop(ctx, d)
-		return s.Rewrap(ctx, name) // young again, so that no sweep takes it away
+		return nil
 	}
 	return unwritten(s.replace(ctx, name, h, false))
 }
 
-// look returns the header of an artifact and whether it could be read, as far
-// as that can be seen without reading all of it.
-func (s *Store) look(ctx context.Context, name Name) (header, bool, error) {
-	h, _, err := s.header(ctx, name)
+// look returns the header of an artifact and since when it is there; never, when
+// it could not be read, as far as that can be seen without reading all of it.
+func (s *Store) look(ctx context.Context, name Name) (h header, since time.Time, err error) {
+	h, _, err = s.header(ctx, name)
 	if err == nil {
 		err = s.measured(ctx, name, h)
 	}
-	if errors.Is(err, ErrDamaged) || problem.Code(err) == api.NotFound {
-		return h, false, nil
+	if err == nil {
+		since, err = s.modified(ctx, name)
 	}
-	return h, err == nil, err
+	if errors.Is(err, ErrDamaged) || problem.Code(err) == api.NotFound {
+		return h, time.Time{}, nil
+	}
+	return h, since, err
+}
+
+// modified is when the header of an artifact was written.
+func (s *Store) modified(ctx context.Context, name Name) (time.Time, error) {
+	attrs, err := s.bucket.Attributes(ctx, name.headerKey())
+	if gcerrors.Code(err) == gcerrors.NotFound {
+		return time.Time{}, missing(name)
+	}
+	if err != nil {
+		return time.Time{}, problem.New(api.Unavailable, "artifact %s could not be looked at: %w", name, err)
+	}
+	return attrs.ModTime, nil
 }
 
 func (s *Store) measured(ctx context.Context, name Name, h header) error {
@@ -321,9 +353,11 @@ func (s *Store) remove(ctx context.Context, key string) error {
 	return nil
 }
 
+var errNoBody = errors.New("its body is missing")
+
 func unread(name Name, err error) error {
 	if gcerrors.Code(err) == gcerrors.NotFound {
-		return damaged(name, "its body is missing")
+		return damaged(name, "%w", errNoBody)
 	}
 	return problem.New(api.Unavailable, "artifact %s could not be read: %w", name, err)
 }

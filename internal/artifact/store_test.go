@@ -245,9 +245,6 @@ func TestNames(t *testing.T) {
 		if err := s.Delete(t.Context(), n); problem.Code(err) != api.Invalid {
 			t.Errorf("Delete %q: %v", n, err)
 		}
-		if err := s.Rewrap(t.Context(), n); problem.Code(err) != api.Invalid {
-			t.Errorf("Rewrap %q: %v", n, err)
-		}
 	}
 	if got := keys(t, s); len(got) != 0 {
 		t.Errorf("left behind: %q", got)

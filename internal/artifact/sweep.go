@@ -2,10 +2,8 @@ package artifact
 
 import (
 	"context"
+	"strings"
 	"time"
-
-	"gocloud.dev/blob"
-	"gocloud.dev/gcerrors"
 
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/problem"
@@ -28,11 +26,14 @@ type Swept struct {
 //
 // Between a no of referenced and the removal, nobody may begin to refer to the
 // artifact: keep that out with the lock under which the references are counted.
+// Nor may another process Rotate meanwhile.
 func (s *Store) Sweep(ctx context.Context, now time.Time, grace time.Duration, referenced func(context.Context, Name) (bool, error)) (Swept, error) {
 	var swept Swept
 	if grace < Grace {
 		return swept, problem.New(api.Invalid, "artifacts may be swept after %v at the soonest, not after %v", Grace, grace)
 	}
+	s.keeping.Lock()
+	defer s.keeping.Unlock()
 	before := now.Add(-grace)
 	litter, err := s.oldBodies(ctx, before)
 	if err != nil {
@@ -76,14 +77,12 @@ func (s *Store) sweep(ctx context.Context, entry Entry, before time.Time, refere
 	if yes, err := referenced(ctx, name); yes || err != nil {
 		return false, err
 	}
-	attrs, err := s.bucket.Attributes(ctx, name.headerKey())
-	if gcerrors.Code(err) == gcerrors.NotFound {
+	switch since, err := s.modified(ctx, name); {
+	case problem.Code(err) == api.NotFound:
 		return false, nil
-	}
-	if err != nil {
-		return false, problem.New(api.Unavailable, "artifact %s could not be looked at: %w", name, err)
-	}
-	if !attrs.ModTime.Before(before) {
+	case err != nil:
+		return false, err
+	case !since.Before(before):
 		return false, nil
 	}
 	return true, s.Delete(ctx, name)
@@ -93,23 +92,13 @@ func (s *Store) sweep(ctx context.Context, entry Entry, before time.Time, refere
 // ones of a file tree among them.
 func (s *Store) oldBodies(ctx context.Context, before time.Time) (map[string]bool, error) {
 	old := map[string]bool{}
-	add := func(object *blob.ListObject) {
-		if object.ModTime.Before(before) {
-			old[object.Key] = true
-		}
-	}
-	for object, err := range s.objects(ctx, bodyPrefix) {
+	for o, err := range s.objects(ctx, "") {
 		if err != nil {
 			return nil, err
 		}
-		add(object)
-	}
-	for object, err := range s.objects(ctx, headerPrefix) {
-		if err != nil {
-			return nil, err
-		}
-		if s.dir != "" && unfinished.MatchString(object.Key) {
-			add(object)
+		half := s.dir != "" && unfinished.MatchString(o.key)
+		if o.written.Before(before) && (half || strings.HasPrefix(o.key, bodyPrefix)) {
+			old[o.key] = true
 		}
 	}
 	return old, nil

@@ -3,7 +3,6 @@ package artifact
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -52,19 +51,6 @@ func openTree(dir string, keys Keys) (*Store, error) {
 	s := New(bucket, keys)
 	s.dir = dir
 	return s, nil
-}
-
-// readable fails when part of the tree cannot be listed, over which fileblob
-// goes in silence: what nobody looked at would count as whole.
-func (s *Store) readable() error {
-	if s.dir == "" {
-		return nil
-	}
-	err := filepath.WalkDir(s.dir, func(_ string, _ fs.DirEntry, err error) error { return err })
-	if err != nil {
-		return problem.New(api.Unavailable, "not all artifacts can be listed: %w", err)
-	}
-	return nil
 }
 
 // durable is a writer whose bytes are on the disk once it is closed. S3 promises

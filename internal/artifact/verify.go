@@ -34,19 +34,19 @@ var bodies = regexp.MustCompile(`^body/[a-z][a-z0-9_]{0,31}/[A-Za-z0-9_-]{1,64}/
 func (s *Store) Verify(ctx context.Context, found func(error)) (Verified, error) {
 	var v Verified
 	litter := map[string]bool{}
-	for object, err := range s.walk(ctx, "") {
+	for o, err := range s.walk(ctx, "") {
 		if err != nil {
 			return v, err
 		}
-		name, ok := nameOf(object.Key)
+		name, ok := nameOf(o.key)
 		switch {
-		case ok && strings.HasPrefix(object.Key, headerPrefix):
+		case ok && strings.HasPrefix(o.key, headerPrefix):
 			s.verify(ctx, name, &v, litter, found)
-		case bodies.MatchString(object.Key):
-			litter[object.Key] = true
+		case bodies.MatchString(o.key):
+			litter[o.key] = true
 		default:
 			v.Strangers++
-			found(problem.New(api.Internal, "%q is no part of an artifact", object.Key))
+			found(problem.New(api.Internal, "%q is no part of an artifact", o.key))
 		}
 	}
 	v.Litter = len(litter)

@@ -18,19 +18,25 @@ import (
 	"testing"
 	"time"
 
-	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/problem"
 )
 
-// writer is the variable that makes this program a process which writes until
-// it is killed.
-const writer = "WRITE_ARTIFACTS_TO"
+// These variables make this program a process that writes to a tree until it is
+// killed, or until no file may get any longer.
+const (
+	writer  = "WRITE_ARTIFACTS_TO"
+	limited = "WRITE_LIMITED_TO"
+)
 
 var writerKey = keyPrefix + strings.Repeat("A", 43)
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(writer); dir != "" {
 		writeUntilKilled(dir)
+	}
+	if dir := os.Getenv(limited); dir != "" {
+		fmt.Println(writeLimited(dir))
+		return
 	}
 	os.Exit(m.Run())
 }
@@ -112,24 +118,13 @@ func killedWriter(t *testing.T, dir string) (told []string) {
 // TestFullDisk limits how long a file may get, which fails a write in its midst
 // as a full disk does.
 func TestFullDisk(t *testing.T) {
-	s := tree(t, ring(t, NewKey()))
+	s := tree(t, ring(t, writerKey))
 	before := put(t, s, "before")
-	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
-		t.Fatal(err)
-	}
-	signal.Ignore(syscall.SIGXFSZ)
-	defer signal.Reset(syscall.SIGXFSZ)
-	small := limit
-	small.Cur = 3 << 19
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &small); err != nil {
-		t.Fatal(err)
-	}
-	defer syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit)
-	big := string(content(3 << 20))
-	_, err := s.Put(t.Context(), state(big), strings.NewReader(big))
-	if problem.Code(err) != api.Unavailable || !errors.Is(err, syscall.EFBIG) {
-		t.Errorf("Put: %v", err)
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), limited+"="+s.dir)
+	out, err := cmd.Output()
+	if err != nil || string(out) != "unavailable, file too large: true\n" {
+		t.Errorf("%q, %v", out, err)
 	}
 	if got := keys(t, s); len(got) != 2 {
 		t.Errorf("left behind: %q", got)
@@ -137,6 +132,26 @@ func TestFullDisk(t *testing.T) {
 	if got, err := get(t, s, before); err != nil || got != "before" {
 		t.Errorf("%q, %v", got, err)
 	}
+}
+
+// writeLimited says how a write ends that the disk has not the room for.
+func writeLimited(dir string) string {
+	signal.Ignore(syscall.SIGXFSZ)
+	err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 3 << 19, Max: 3 << 19})
+	if err != nil {
+		return err.Error()
+	}
+	keys, err := ParseRing(writerKey)
+	if err != nil {
+		return err.Error()
+	}
+	s, err := OpenTree(dir, keys)
+	if err != nil {
+		return err.Error()
+	}
+	big := string(content(3 << 20))
+	_, err = s.Put(context.Background(), state(big), strings.NewReader(big))
+	return fmt.Sprintf("%s, file too large: %t", problem.Code(err), errors.Is(err, syscall.EFBIG))
 }
 
 // TestLargeArtifact: 300 MB in and out, and no more memory than some segments.
