@@ -313,13 +313,19 @@ func (s *Store) replace(ctx context.Context, name Name, h header, onlyNew bool) 
 	return w.Close()
 }
 
+// partSize is the least that S3 takes as a part. It takes 10,000 of them, which
+// is 50 GB.
+const partSize = 5 << 20
+
 // create begins an object, which appears when the writer is closed.
 func (s *Store) create(ctx context.Context, key string, onlyNew bool) (*durable, error) {
 	d := &durable{}
 	ctx, d.cancel = context.WithCancel(ctx)
 	w, err := s.bucket.NewWriter(ctx, key, &blob.WriterOptions{
-		ContentType: "application/octet-stream", // or the first bytes would be guessed at
-		IfNotExist:  onlyNew,
+		ContentType:    "application/octet-stream", // or the first bytes would be guessed at
+		IfNotExist:     onlyNew,
+		BufferSize:     partSize, // of a bucket; the default takes four times the memory
+		MaxConcurrency: 2,
 		BeforeWrite: func(as func(any) bool) error {
 			as(&d.file)
 			return nil

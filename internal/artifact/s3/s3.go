@@ -41,6 +41,7 @@ func Open(ctx context.Context, p Place) (*blob.Bucket, error) {
 		return nil, problem.New(api.Invalid, "the settings of the bucket cannot be used: %w", err)
 	}
 	client := s3.NewFromConfig(cfg, func(o *s3.Options) {
+		o.DisableLogOutputChecksumValidationSkipped = true // artifact checks more than it would
 		if p.Endpoint != "" {
 			o.BaseEndpoint = aws.String(p.Endpoint)
 			o.UsePathStyle = true // a server in one's own house has no name for each bucket
