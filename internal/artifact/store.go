@@ -38,8 +38,8 @@ func (s *Store) Close() error { return s.bucket.Close() }
 
 // Put keeps what r reads under name and returns its size in bytes. It is an
 // error (invalid) when that does not have the name's digest; then, as after any
-// other error, nothing is kept (docs/artifacts.md, rule 4). Whoever puts what is
-// there already must still have all of it.
+// other error, nothing is there that is not whole (docs/artifacts.md, rule 4).
+// Whoever puts what is there already must still have all of it.
 func (s *Store) Put(ctx context.Context, name Name, r io.Reader) (int64, error) {
 	if err := name.check(); err != nil {
 		return 0, err
