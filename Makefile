@@ -20,7 +20,7 @@ FUZZTIME ?= 10s
 # What demonstration and tests run: the real OpenTofu with providers in a mirror on disk, the real
 # conftest and opa to compare with, and a go test that takes no skipped test for a passed one.
 RUN_TOOLS := tofu terraform-provider-local terraform-provider-random
-TEST_TOOLS := conftest opa gotest
+TEST_TOOLS := conftest opa gotest postgres
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

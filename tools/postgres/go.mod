@@ -1,0 +1,3 @@
+module github.com/assize-iac/assize/tools/postgres
+
+go 1.26.0
