@@ -1,0 +1,158 @@
+package postgres
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/assize-iac/assize/api"
+	"github.com/assize-iac/assize/internal/identity"
+	"github.com/assize-iac/assize/internal/problem"
+)
+
+// The outcomes of an entry.
+const (
+	done      = "done"
+	forbidden = "forbidden"
+)
+
+// A call is one thing that somebody wants to do. Every exported method of [View]
+// and [Update] is one, and goes through guard or permit.
+type call struct {
+	who    identity.Principal
+	action string              // what the audit log calls it
+	needs  identity.Permission // "" for what somebody does with what is their own
+	at     identity.Scope
+	object string
+	detail map[string]string
+}
+
+// entry is the line of the audit log about c.
+func (c call) entry(outcome string) identity.Entry {
+	detail := map[string]string{}
+	for name, text := range c.detail {
+		detail[name] = short(text)
+	}
+	if c.needs != "" && outcome == forbidden {
+		detail["permission"] = string(c.needs)
+	}
+	return identity.Entry{Principal: c.who, Scope: c.at, Action: c.action, Object: short(c.object), Outcome: outcome, Detail: detail}
+}
+
+// short is text that somebody sent, cut so that nobody can fill the log with one call.
+func short(text string) string {
+	const most = 300
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "..."
+}
+
+// permit lets c happen, or writes down that it was forbidden. Who is no member of
+// the organisation is told that there is no such thing: that it exists is not for
+// strangers to know.
+func (v *View) permit(ctx context.Context, c call) error {
+	grants, err := v.grantsOf(ctx, c.who)
+	if err != nil {
+		return err
+	}
+	if identity.Allowed(grants, c.needs, c.at) {
+		return nil
+	}
+	return v.refuse(c, identity.Member(grants, c.at.Organisation))
+}
+
+// refuse writes down that c was forbidden, and says so.
+func (v *View) refuse(c call, member bool) error {
+	v.entries = append(v.entries, c.entry(forbidden))
+	if !member {
+		return notFound()
+	}
+	return problem.New(api.Forbidden, "you may not do this (%s): it needs the permission %s", c.action, c.needs).
+		WithHint("ask an owner of the organisation for a role that has it; docs/identity.md lists them")
+}
+
+func notFound() *problem.Error {
+	return problem.New(api.NotFound, "there is no such thing, or you may not see it")
+}
+
+// guard does what c is about if it is permitted, and writes it down in the same
+// transaction.
+func (u *Update) guard(ctx context.Context, c call, do func() error) error {
+	if err := u.permit(ctx, c); err != nil {
+		return err
+	}
+	return u.record(c, do)
+}
+
+// guardOwn is guard for what a person does with what is their own.
+func (u *Update) guardOwn(ctx context.Context, c call, user string, do func() error) error {
+	if err := u.permitOwn(ctx, c, user); err != nil {
+		return err
+	}
+	return u.record(c, do)
+}
+
+const sqlUserExists = `
+	SELECT EXISTS (SELECT FROM users WHERE id = @id)`
+
+// permitOwn lets c happen when the principal is this user and there is such a one.
+func (v *View) permitOwn(ctx context.Context, c call, user string) error {
+	var exists bool
+	if err := v.tx.QueryRow(ctx, sqlUserExists, pgx.NamedArgs{"id": user}).Scan(&exists); err != nil {
+		return err
+	}
+	if exists && c.who.Kind == identity.Person && c.who.ID == user {
+		return nil
+	}
+	return v.refuse(c, false)
+}
+
+// record does what c is about and writes it down.
+func (u *Update) record(c call, do func() error) error {
+	if err := do(); err != nil {
+		return err
+	}
+	u.entries = append(u.entries, c.entry(done))
+	return nil
+}
+
+// forbidden are the entries that stay when the rest of a transaction does not.
+func (v *View) forbidden() []identity.Entry {
+	return slices.DeleteFunc(slices.Clone(v.entries), func(e identity.Entry) bool { return e.Outcome != forbidden })
+}
+
+const sqlGrantsOfUser = `
+	SELECT role, organisation, coalesce(project, ''), coalesce(stack, '')
+	FROM grants
+	WHERE user_id = @id OR team_id IN (SELECT team_id FROM team_members WHERE user_id = @id)`
+
+const sqlGrantsOfToken = `
+	SELECT role, organisation, coalesce(project, ''), coalesce(stack, '')
+	FROM grants
+	WHERE token_id = @id OR team_id = (SELECT team_id FROM tokens WHERE id = @id)`
+
+// grantsOf is all that a principal may do. That a team's lie in its organisation
+// is a constraint of the table.
+func (v *View) grantsOf(ctx context.Context, who identity.Principal) ([]identity.Grant, error) {
+	query := ""
+	switch who.Kind {
+	case identity.Person:
+		query = sqlGrantsOfUser
+	case identity.Bearer:
+		query = sqlGrantsOfToken
+	default:
+		return nil, nil
+	}
+	rows, err := v.tx.Query(ctx, query, pgx.NamedArgs{"id": who.ID})
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (identity.Grant, error) {
+		var g identity.Grant
+		err := row.Scan(&g.Role, &g.Scope.Organisation, &g.Scope.Project, &g.Scope.Stack)
+		return g, err
+	})
+}

@@ -1,0 +1,115 @@
+// Package postgres keeps what a server knows: all SQL of Assize is here. Who may
+// do what is decided by package identity; that it is asked, and that the answer is
+// written down, happens in here, in the methods of [View] and [Update]: there is
+// no way to the tables around them (docs/database.md, rule 7).
+package postgres
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+
+	"github.com/assize-iac/assize/api"
+	"github.com/assize-iac/assize/internal/identity"
+	"github.com/assize-iac/assize/internal/problem"
+)
+
+// A Store is one database, which any number of processes may use at once.
+type Store struct {
+	pool *pgxpool.Pool
+	jobs *river.Client[pgx.Tx] // inserts only
+}
+
+// Open connects to a database whose schema is the one that this build knows:
+// [Migrate] sees to that. The url is one of Postgres, or its keywords and values.
+// It must lead to Postgres itself or to a pooler that gives a whole session,
+// because locks and notifications belong to one.
+func Open(ctx context.Context, url string) (*Store, error) {
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, badURL()
+	}
+	config.ConnConfig.RuntimeParams["application_name"] = "assize"
+	config.ConnConfig.RuntimeParams["timezone"] = "UTC"
+	// A transaction of a process that hangs would keep its locks for ever.
+	config.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = "60000"
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, translate(err)
+	}
+	if err := current(ctx, pool); err != nil {
+		pool.Close()
+		return nil, err
+	}
+	s := &Store{pool: pool}
+	if s.jobs, err = s.client(nil); err != nil {
+		pool.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// Close waits for running transactions and closes all connections.
+func (s *Store) Close() { s.pool.Close() }
+
+// badURL does not say what is wrong: a parser's error quotes the password.
+func badURL() error {
+	return problem.New(api.Invalid, "the address of the database cannot be read").
+		WithHint("it looks like postgres://user:password@host:5432/database?sslmode=verify-full")
+}
+
+// translate is what a caller learns of an error of the database. What Postgres
+// says may quote values, so it is the cause, which is not shown; a problem stays
+// what it is.
+func translate(err error) error {
+	var known *problem.Error
+	var refused *pgconn.PgError
+	switch {
+	case err == nil || errors.As(err, &known):
+		return err
+	case errors.Is(err, pgx.ErrNoRows):
+		return caused(problem.New(api.NotFound, "there is no such thing, or you may not see it"), err)
+	case errors.As(err, &refused) && refused.Code == codeUnique:
+		return caused(problem.New(api.Conflict, "there is already one with this name").
+			WithHint("choose another name; names that differ only in case count as the same"), err)
+	case errors.As(err, &refused) && refused.Code == codeForeignKey:
+		return caused(problem.New(api.Conflict, "something else still refers to this, or what it refers to is gone").
+			WithHint("look again, and remove what refers to it first"), err)
+	case errors.As(err, &refused) && refused.Severity == "ERROR":
+		return caused(problem.New(api.Internal, "the database refused a statement (SQLSTATE %s, constraint %q); nothing was changed", refused.Code, refused.ConstraintName), err)
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return caused(problem.New(api.Limited, "the database took too long, or nobody waits any more; nothing was changed"), err)
+	}
+	return caused(problem.New(api.Unavailable, "the database cannot be reached; nothing was changed").
+		WithHint("try again; if it stays so, look at the log of Postgres"), err)
+}
+
+func caused(p *problem.Error, cause error) *problem.Error {
+	p.Cause = cause
+	return p
+}
+
+// The conditions of Postgres that mean something to us.
+const (
+	codeSerialization  = "40001"
+	codeDeadlock       = "40P01"
+	codeUnique         = "23505"
+	codeForeignKey     = "23503"
+	codeUndefinedTable = "42P01"
+)
+
+// newID is a new id with this prefix.
+func newID(prefix string) string {
+	var random [16]byte
+	_, _ = rand.Read(random[:]) // never fails
+	return identity.NewID(prefix, random)
+}
+
+// now is the moment of a change, as exact as the database keeps it.
+func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }

@@ -1,0 +1,237 @@
+package postgres
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/assize-iac/assize/api"
+	"github.com/assize-iac/assize/internal/identity"
+	"github.com/assize-iac/assize/internal/problem"
+)
+
+// A TokenRequest says what a token shall be.
+type TokenRequest struct {
+	Owner       string // id of the user, team or organisation
+	Description string
+	Expires     time.Time     // zero: it does not
+	Role        identity.Role // of an organisation's token, in all of it; a user's or a team's has those of its owner
+}
+
+// CreateToken makes a token and shows it, the one time that anybody can: only its
+// digest is kept. A user makes their own; those of teams and of the organisation
+// need a permission.
+func (u *Update) CreateToken(ctx context.Context, who identity.Principal, r TokenRequest) (identity.Token, identity.Credential, error) {
+	owner, err := u.tokenOwner(ctx, r.Owner)
+	if err != nil {
+		return identity.Token{}, identity.Credential{}, err
+	}
+	var random [32]byte
+	_, _ = rand.Read(random[:]) // never fails
+	token := identity.NewToken(owner.Kind, random)
+	made := owner
+	made.ID, made.Description, made.Created, made.Digest = newID(identity.TokenID), r.Description, u.at, token.Digest()
+	if !r.Expires.IsZero() {
+		made.Expires = r.Expires.UTC().Truncate(time.Microsecond)
+	}
+	c := tokenCall(who, "token:create", made)
+	err = u.guardToken(ctx, c, made, func() error {
+		if err := u.checkRequest(r, made); err != nil {
+			return err
+		}
+		return u.putToken(ctx, made, r.Role)
+	})
+	if err != nil {
+		return identity.Token{}, identity.Credential{}, err
+	}
+	return token, made, nil
+}
+
+// checkRequest refuses what the table would refuse less politely.
+func (u *Update) checkRequest(r TokenRequest, made identity.Credential) error {
+	switch {
+	case len(r.Description) > 255:
+		return problem.New(api.Invalid, "the description of the token is too long").WithHint("at most 255 bytes")
+	case !made.Expires.IsZero() && !made.Expires.After(u.at):
+		return problem.New(api.Invalid, "the token would have expired already").WithHint("choose a time to come, or none")
+	case (made.Kind == identity.OrganisationToken) != (len(r.Role.Permissions()) > 0):
+		return problem.New(api.Invalid, "the token of an organisation has a role, and no other token has one of its own")
+	}
+	return nil
+}
+
+const sqlInsertToken = `
+	INSERT INTO tokens (id, kind, user_id, team_id, organisation, description, digest, created_at, expires_at)
+	VALUES (@id, @kind, @user, @team, @organisation, @description, @digest, @created, @expires)`
+
+// putToken writes a token, its role, and the job that ends it.
+func (u *Update) putToken(ctx context.Context, t identity.Credential, role identity.Role) error {
+	args := holderArgs(t.Owner)
+	if args == nil {
+		args = pgx.NamedArgs{"user": nil, "team": nil} // the organisation's own
+	}
+	args["id"], args["kind"], args["organisation"] = t.ID, string(t.Kind), null(t.Organisation)
+	args["description"], args["digest"], args["created"] = t.Description, t.Digest, t.Created
+	args["expires"] = any(nil)
+	if !t.Expires.IsZero() {
+		args["expires"] = t.Expires
+	}
+	if _, err := u.tx.Exec(ctx, sqlInsertToken, args); err != nil {
+		return err
+	}
+	if t.Kind == identity.OrganisationToken {
+		if err := u.putGrant(ctx, t.ID, identity.Grant{Role: role, Scope: identity.Scope{Organisation: t.Organisation}}); err != nil {
+			return err
+		}
+	}
+	if t.Expires.IsZero() {
+		return nil
+	}
+	return u.later(ctx, expire{Token: t.ID}, t.Expires)
+}
+
+// tokenOwner is a credential with nothing but whose it is.
+func (v *View) tokenOwner(ctx context.Context, owner string) (identity.Credential, error) {
+	switch {
+	case identity.IsID(identity.UserID, owner):
+		return identity.Credential{Kind: identity.UserToken, Owner: owner}, nil
+	case identity.IsID(identity.TeamID, owner):
+		t, err := v.team(ctx, owner)
+		return identity.Credential{Kind: identity.TeamToken, Owner: owner, Organisation: t.Organisation}, err
+	case identity.IsID(identity.OrganisationID, owner):
+		return identity.Credential{Kind: identity.OrganisationToken, Owner: owner, Organisation: owner}, nil
+	}
+	return identity.Credential{}, notFound()
+}
+
+// tokenCall is a call about a token.
+func tokenCall(who identity.Principal, action string, t identity.Credential) call {
+	c := call{who: who, action: action, object: t.ID, detail: map[string]string{"owner": t.Owner, "description": t.Description}}
+	if t.Kind != identity.UserToken {
+		c.needs, c.at = identity.TokenAdmin, identity.Scope{Organisation: t.Organisation}
+	}
+	return c
+}
+
+// guardToken guards a change of a token: the user's own, or one that needs a
+// permission.
+func (u *Update) guardToken(ctx context.Context, c call, t identity.Credential, do func() error) error {
+	if t.Kind == identity.UserToken {
+		return u.guardOwn(ctx, c, t.Owner, do)
+	}
+	return u.guard(ctx, c, do)
+}
+
+const sqlDeleteToken = `
+	DELETE FROM tokens WHERE id = @id`
+
+// RevokeToken deletes a token: from then on it is one that nobody knows.
+func (u *Update) RevokeToken(ctx context.Context, who identity.Principal, id string) error {
+	t, err := u.token(ctx, sqlTokenByID, pgx.NamedArgs{"id": id})
+	if err != nil {
+		return err
+	}
+	return u.guardToken(ctx, tokenCall(who, "token:revoke", t), t, func() error {
+		_, err := u.tx.Exec(ctx, sqlDeleteToken, pgx.NamedArgs{"id": id})
+		return err
+	})
+}
+
+// expireToken deletes a token whose time is over. Nobody asks for it, so it needs
+// no permission; it is not exported, so nobody can.
+func (u *Update) expireToken(ctx context.Context, id string) error {
+	t, err := u.token(ctx, sqlTokenByID, pgx.NamedArgs{"id": id})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil // it was revoked
+	}
+	if err != nil {
+		return err
+	}
+	if t.Expires.IsZero() || u.at.Before(t.Expires) {
+		return nil
+	}
+	return u.record(tokenCall(server(), "token:expire", t), func() error {
+		_, err := u.tx.Exec(ctx, sqlDeleteToken, pgx.NamedArgs{"id": id})
+		return err
+	})
+}
+
+const sqlTokenByID = `
+	SELECT id, kind, coalesce(user_id, team_id, organisation), coalesce(organisation, ''), description, created_at, expires_at, digest
+	FROM tokens WHERE id = @id`
+
+const sqlTokenByDigest = `
+	SELECT id, kind, coalesce(user_id, team_id, organisation), coalesce(organisation, ''), description, created_at, expires_at, digest
+	FROM tokens WHERE digest = @digest`
+
+func (v *View) token(ctx context.Context, query string, args pgx.NamedArgs) (identity.Credential, error) {
+	return scanCredential(v.tx.QueryRow(ctx, query, args))
+}
+
+func scanCredential(row pgx.Row) (identity.Credential, error) {
+	var t identity.Credential
+	var expires *time.Time
+	err := row.Scan(&t.ID, &t.Kind, &t.Owner, &t.Organisation, &t.Description, &t.Created, &expires, &t.Digest)
+	t.Created = t.Created.UTC()
+	if expires != nil {
+		t.Expires = expires.UTC()
+	}
+	return t, err
+}
+
+const sqlUserName = `
+	SELECT name FROM users WHERE id = @id`
+
+// Authenticate is who shows a token. It is the one method that takes no principal,
+// because it is where they come from. A token that is none is not written down:
+// anybody could fill the log with them.
+func (v *View) Authenticate(ctx context.Context, shown identity.Token) (identity.Principal, error) {
+	kept, err := v.token(ctx, sqlTokenByDigest, pgx.NamedArgs{"digest": shown.Digest()})
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return identity.Principal{}, err
+	}
+	if err := kept.Check(shown, v.at); err != nil { // of no row, it is unknown
+		return identity.Principal{}, err
+	}
+	var name string
+	if kept.Kind == identity.UserToken {
+		if err := v.tx.QueryRow(ctx, sqlUserName, pgx.NamedArgs{"id": kept.Owner}).Scan(&name); err != nil {
+			return identity.Principal{}, err
+		}
+	}
+	return kept.Principal(name), nil
+}
+
+const sqlTokens = `
+	SELECT id, kind, coalesce(user_id, team_id, organisation), coalesce(organisation, ''), description, created_at, expires_at, digest
+	FROM tokens WHERE coalesce(user_id, team_id, organisation) = @owner ORDER BY created_at, id`
+
+// Tokens are those of a user, a team or an organisation, without what would let
+// anybody use them.
+func (v *View) Tokens(ctx context.Context, who identity.Principal, owner string) ([]identity.Credential, error) {
+	whose, err := v.tokenOwner(ctx, owner)
+	if err != nil {
+		return nil, err
+	}
+	c := tokenCall(who, "token:read", whose)
+	if whose.Kind == identity.UserToken {
+		err = v.permitOwn(ctx, c, owner)
+	} else {
+		err = v.permit(ctx, c)
+	}
+	if err != nil {
+		return nil, err
+	}
+	rows, err := v.tx.Query(ctx, sqlTokens, pgx.NamedArgs{"owner": owner})
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (identity.Credential, error) {
+		t, err := scanCredential(row)
+		t.Digest = ""
+		return t, err
+	})
+}

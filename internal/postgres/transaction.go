@@ -1,0 +1,206 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+
+	"github.com/assize-iac/assize/api"
+	"github.com/assize-iac/assize/internal/identity"
+	"github.com/assize-iac/assize/internal/problem"
+)
+
+// A View reads: all of it sees the database at one moment.
+type View struct {
+	tx      pgx.Tx
+	at      time.Time
+	entries []identity.Entry // what is to be written down
+}
+
+// An Update reads and changes, all of it or nothing.
+type Update struct {
+	View
+	jobs *river.Client[pgx.Tx]
+}
+
+const (
+	tries      = 10
+	firstPause = 5 * time.Millisecond
+	lastPause  = 500 * time.Millisecond
+	// commitTime is how long an answer to a commit is waited for, even if nobody
+	// waits for ours: to stop waiting is to not know.
+	commitTime = 15 * time.Second
+)
+
+// View runs fn with a view of the database. Nothing can be changed in it
+// (docs/database.md, rule 3).
+func (s *Store) View(ctx context.Context, fn func(*View) error) error {
+	v := &View{at: now()}
+	options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
+	err := pgx.BeginTxFunc(ctx, s.pool, options, func(tx pgx.Tx) error {
+		v.tx = tx
+		return fn(v)
+	})
+	return errors.Join(translate(err), s.writeDown(ctx, v.forbidden()))
+}
+
+// Update runs fn in a serialisable transaction and commits it when fn returns
+// nil. It may run fn several times: what came of an earlier time was not kept. An
+// error means that nothing was changed, unless it is [ErrNotKnown] (docs/database.md,
+// rules 4 and 5).
+func (s *Store) Update(ctx context.Context, fn func(*Update) error) error {
+	u, err := s.update(ctx, fn)
+	if err != nil && u != nil {
+		return errors.Join(translate(err), s.writeDown(ctx, u.forbidden()))
+	}
+	return translate(err)
+}
+
+// writeDown puts into the audit log what was forbidden in a transaction that
+// changed nothing. The caller is refused whether or not this works; that it did
+// not is an error of its own. It does not stop when the caller goes away: asking
+// and hanging up must not be a way to ask unseen.
+func (s *Store) writeDown(ctx context.Context, forbidden []identity.Entry) error {
+	if len(forbidden) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTime)
+	defer cancel()
+	_, err := s.update(ctx, func(u *Update) error {
+		u.entries = slices.Clone(forbidden)
+		return nil
+	})
+	return translate(err)
+}
+
+// update is Update without what follows a refusal. It returns the last try.
+func (s *Store) update(ctx context.Context, fn func(*Update) error) (*Update, error) {
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Release()
+	var chains []string // of the audit log, to be locked before the next try
+	defer func() { unlock(ctx, conn, chains) }()
+	for try := 1; ; try++ {
+		u := &Update{View: View{at: now()}, jobs: s.jobs}
+		err := u.try(ctx, conn, fn)
+		if !again(err) || try == tries {
+			return u, err
+		}
+		if err := pause(ctx, try); err != nil {
+			return u, err
+		}
+		// In its first try a transaction takes the lock of a chain when it writes
+		// its entry, and fails if another has written since it began. To hold the
+		// lock from before it begins makes that impossible: under load each
+		// transaction is tried twice, and not without end.
+		if chains, err = lock(ctx, conn, chains, u.chains()); err != nil {
+			return u, err
+		}
+	}
+}
+
+// try runs fn once, in a transaction of its own.
+func (u *Update) try(ctx context.Context, conn *pgxpool.Conn, fn func(*Update) error) error {
+	tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.Serializable})
+	if err != nil {
+		return err
+	}
+	// After a commit this does nothing; of a connection that is gone the server
+	// has rolled back by itself.
+	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
+	u.tx = tx
+	if err := fn(u); err != nil {
+		return err
+	}
+	if err := u.seal(ctx); err != nil {
+		return err
+	}
+	return commit(ctx, tx)
+}
+
+// commit tells what is known not to have been kept from what is not known.
+func commit(ctx context.Context, tx pgx.Tx) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTime)
+	defer cancel()
+	err := tx.Commit(ctx)
+	var refused *pgconn.PgError
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, pgx.ErrTxCommitRollback):
+		return caused(problem.New(api.Internal, "the change was not kept: one of its statements had failed unseen"), err)
+	case errors.As(err, &refused) && refused.Severity == "ERROR":
+		return err // the server says that it has rolled back
+	}
+	return unknown(err)
+}
+
+// ErrNotKnown is the cause of an error after which a change may or may not be kept.
+var ErrNotKnown = errors.New("the outcome of a commit is not known")
+
+// unknown is a commit that was sent and not answered. It is never tried again:
+// what was to happen once could happen twice (docs/database.md, rule 5).
+func unknown(err error) error {
+	return caused(problem.New(api.Unavailable, "it is not known whether the change was kept: the connection to the database broke while it was being committed").
+		WithHint("look whether it is there before you do it again"), errors.Join(ErrNotKnown, err))
+}
+
+// again reports whether a transaction failed only because of others that ran at
+// the same time, and certainly left nothing.
+func again(err error) bool {
+	var refused *pgconn.PgError
+	return errors.As(err, &refused) && (refused.Code == codeSerialization || refused.Code == codeDeadlock)
+}
+
+// pause waits before the next try, longer each time, and not as long as others do.
+func pause(ctx context.Context, try int) error {
+	most := min(firstPause<<try, lastPause)
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(rand.N(most)):
+		return nil
+	}
+}
+
+const sqlLockChain = `
+	SELECT pg_advisory_lock(hashtextextended('assize audit ' || @chain, 0))`
+
+const sqlUnlock = `
+	SELECT pg_advisory_unlock_all()`
+
+// lock takes the session's locks of more chains; always in the same order, so that
+// no two wait for each other. Those it had it gives back first.
+func lock(ctx context.Context, conn *pgxpool.Conn, held, more []string) ([]string, error) {
+	if _, err := conn.Exec(ctx, sqlUnlock); err != nil {
+		return held, err
+	}
+	all := slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(held), more...))))
+	for _, chain := range all {
+		if _, err := conn.Exec(ctx, sqlLockChain, pgx.NamedArgs{"chain": chain}); err != nil {
+			return all, err
+		}
+	}
+	return all, nil
+}
+
+// unlock gives back the session's locks; where that fails, with the session.
+func unlock(ctx context.Context, conn *pgxpool.Conn, chains []string) {
+	if len(chains) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTime)
+	defer cancel()
+	if _, err := conn.Exec(ctx, sqlUnlock); err != nil {
+		_ = conn.Conn().Close(ctx)
+	}
+}
