@@ -29,7 +29,7 @@ type Found struct {
 	Value     any    // where State is Present
 	Sensitive bool   // by the plan's maps, or because a secret of the plan is in the value
 	Partial   bool   // Present, but something below is unknown: Value lacks it, so to compare it proves nothing
-	Reason    string // why it is Unknown, where that is not "known after apply"
+	Reason    string // why it is Unknown, or Partial, where that is not "known after apply"
 }
 
 // Lookup finds what would stand at path after the change: one Found, or one
@@ -70,18 +70,9 @@ type walk struct {
 // the provider's guess, or nothing.
 func (w *walk) visit(n node, at, rest Path) {
 	n.sensitive = mark.Fitted(n.sensitive, n.value)
-	if !mark.Fits(n.unknown, n.value) {
-		w.add(n, at, rest, Unknown) // part of it is, and nobody can say which
-		w.found[len(w.found)-1].Reason = "marked as unknown in another shape than it has"
-		return
-	}
-	if n.unknown == true || n.value == nil && mark.Any(n.unknown) && len(rest) == 0 {
+	if reason, hidden := w.plan.hidden(n, len(rest) == 0); hidden {
 		w.add(n, at, rest, Unknown)
-		return
-	}
-	if n.exists && w.plan.withheld(n.value, n.sensitive) {
-		w.add(n, at, rest, Unknown)
-		w.found[len(w.found)-1].Reason = "removed from the plan because it is sensitive"
+		w.found[len(w.found)-1].Reason = reason
 		return
 	}
 	if len(rest) == 0 {
@@ -143,10 +134,46 @@ func (w *walk) each(n node, at, rest Path) {
 func (w *walk) add(n node, at, rest Path, state State) {
 	f := Found{Path: slices.Concat(at, rest.until()).String(), State: state}
 	if state == Present {
-		f.Value, f.Partial = n.value, mark.Any(n.unknown)
+		f.Value, f.Reason = n.value, w.plan.hiddenPart(n)
+		f.Partial = mark.Any(n.unknown) || f.Reason != ""
 	}
 	f.Sensitive = mark.Any(n.sensitive) || w.plan.HasSecret(f.Value)
 	w.found = append(w.found, f)
+}
+
+// hidden reports whether n is unknown, and why, where that is not "known after
+// apply". A null with unknown marks below it is unknown only where a path ends.
+func (p *Plan) hidden(n node, last bool) (reason string, hidden bool) {
+	switch {
+	case !mark.Fits(n.unknown, n.value): // part of it is, and nobody can say which
+		return "marked as unknown in another shape than it has", true
+	case n.unknown == true, last && n.value == nil && mark.Any(n.unknown):
+		return "", true
+	case n.exists && p.withheld(n.value, n.sensitive):
+		return "removed from the plan because it is sensitive", true
+	}
+	return "", false
+}
+
+// hiddenPart is the reason of the first part of n that is hidden for one: with
+// it n is equal to nobody knows what (docs/policy.md, rule 7).
+func (p *Plan) hiddenPart(n node) string {
+	if !mark.Any(n.unknown) && !mark.Any(n.sensitive) {
+		return ""
+	}
+	steps, _ := n.steps()
+	for _, s := range steps {
+		part, _ := n.child(s)
+		part.sensitive = mark.Fitted(part.sensitive, part.value)
+		reason, hidden := p.hidden(part, true)
+		if !hidden {
+			reason = p.hiddenPart(part)
+		}
+		if reason != "" {
+			return reason
+		}
+	}
+	return ""
 }
 
 // withheld reports whether v is the null that the first Terraforms to know of

@@ -92,6 +92,8 @@ func TestLookup(t *testing.T) {
 			"root_block_device[0].encrypted", []plan.Found{state("root_block_device[0].encrypted", plan.Unknown)}},
 		{"partly unknown", `"after":{"m":{"l":"known"}},"after_unknown":{"m":{"k":true}}`, "m",
 			[]plan.Found{{Path: "m", State: plan.Present, Value: map[string]any{"l": "known"}, Partial: true}}},
+		{"partly marked in another shape", `"after":{"m":{"l":[1]}},"after_unknown":{"m":{"l":{"x":true}}}`, "m",
+			[]plan.Found{{Path: "m", State: plan.Present, Value: map[string]any{"l": []any{num("1")}}, Partial: true, Reason: misfit("").Reason}}},
 		{"each of a partly unknown object", `"after":{"m":{"l":"known"}},"after_unknown":{"m":{"k":true,"z":false}}`, "m[*]",
 			[]plan.Found{state("m.k", plan.Unknown), present("m.l", "known")}},
 		{"null at an unknown index", `"after":{"l":["hello",null,"world",null]},"after_unknown":{"l":[false,true,false,false]}`, "l[*]", []plan.Found{
@@ -165,10 +167,11 @@ func TestLookup(t *testing.T) {
 func TestLookupRedacted(t *testing.T) {
 	t.Parallel()
 	p := decode(t, `{"format_version":"0.1","terraform_version":"0.14.0","resource_changes":[{"address":"a.b","change":{"actions":["create"],
-		"after":{"p":null,"q":null,"l":[null]},"after_sensitive":{"p":true,"l":[true]}}}]}`)
+		"after":{"p":null,"q":null,"l":[null],"m":{"k":[null]},"u":[null]},"after_unknown":{"u":[true]},
+		"after_sensitive":{"p":true,"l":[true],"m":{"k":{"x":true}},"u":[true]}}}]}`)
 	const why = "removed from the plan because it is sensitive"
 	var got []plan.Found
-	for _, text := range []string{"p", "p.below", "p[*].below", "l[*]", "q", "q.below"} {
+	for _, text := range []string{"p", "p.below", "p[*].below", "l[*]", "q", "q.below", "l", "m", "u"} {
 		got = append(got, p.Lookup(&p.Changes[0], path(t, text))...)
 	}
 	want := []plan.Found{
@@ -178,8 +181,11 @@ func TestLookupRedacted(t *testing.T) {
 		{Path: "l[0]", State: plan.Unknown, Sensitive: true, Reason: why},
 		{Path: "q", State: plan.Null},
 		{Path: "q.below", State: plan.Missing},
+		{Path: "l", State: plan.Present, Value: []any{nil}, Sensitive: true, Partial: true, Reason: why},
+		{Path: "m", State: plan.Present, Value: map[string]any{"k": []any{nil}}, Sensitive: true, Partial: true, Reason: why},
+		{Path: "u", State: plan.Present, Value: []any{nil}, Sensitive: true, Partial: true},
 	}
-	if text := string(p.DocumentJSON(plan.Labels{})); !strings.Contains(text, `"after":{"l":[{"$unknown":true}],"p":{"$unknown":true},"q":null}`) {
+	if text := string(p.DocumentJSON(plan.Labels{})); !strings.Contains(text, `"after":{"l":[{"$unknown":true}],"m":{"k":[{"$unknown":true}]},"p":{"$unknown":true},"q":null,"u":[{"$unknown":true}]}`) {
 		t.Errorf("the document says otherwise: %s", text)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -108,6 +108,8 @@ func (r *Rule) judge(p *plan.Plan, f plan.Found) string {
 		return fmt.Sprintf("%s is set to %s", f.Path, shown(f))
 	case r.Op == Exists, r.Op == Absent, !present:
 		return "" // a required value is two rules, one exists and one value check
+	case f.Partial && r.comparesWhole() && f.Reason != "":
+		return fmt.Sprintf("part of %s is %s, so it cannot be checked", f.Path, f.Reason)
 	case f.Partial && r.comparesWhole() && !r.AllowUnknown:
 		return "part of " + f.Path + " is known after apply, so it cannot be checked at plan time"
 	case f.Partial && r.comparesWhole(), r.holds(f.Value):

@@ -340,7 +340,33 @@ else := {"at": node.at, "state": "removed"} if assize_removed(node)
 
 else := {"at": node.at, "state": "missing"} if node.value == null
 
-else := {"at": node.at, "state": "present", "value": node.value, "partial": assize_any_true(node.unknown)}
+else := {"at": node.at, "state": "present", "value": node.value, "part": assize_hidden_part(node)}
+
+# assize_hidden_part is the state of a part of a value that is not there to be compared, or nothing.
+assize_hidden_part(node) := "misfit" if {
+	assize_any_true(node.unknown)
+	walk(node.value, [path, value])
+	assize_misfit(assize_under(node.unknown, path), value)
+}
+
+else := "removed" if {
+	input.format_version == "0.1"
+	assize_any_true(node.sensitive)
+	walk(node.value, [path, null])
+	not assize_any_true(assize_under(node.unknown, path))
+	above := [array.slice(path, 0, n) | some n in numbers.range(0, count(path))]
+	not true in [assize_under(node.unknown, prefix) | some prefix in above]
+	some prefix in above
+	marks := assize_fitted(assize_under(node.sensitive, prefix), assize_under(node.value, prefix))
+	true in {marks, assize_any_true(assize_under(node.sensitive, path))}
+}
+
+else := "unknown" if assize_any_true(node.unknown)
+
+else := ""
+
+# assize_under is what stands at a path in a value or a map of marks, or null.
+assize_under(value, path) := object.get({"": value}, array.concat([""], path), null)
 
 # assize_empty holds for what has no elements, also where it stands in a text.
 assize_empty([])
@@ -420,7 +446,13 @@ assize_problem(rule, found) := concat("", [found.at, " is set"]) if {
 assize_problem(rule, found) := concat("", ["part of ", found.at, " is known after apply, so it cannot be checked at plan time"]) if {
 	found.state == "present"
 	assize_uncertain(rule, found)
+	found.part == "unknown"
 	rule.unknown != "allow"
+}
+
+assize_problem(rule, found) := concat("", ["part of ", found.at, " is ", assize_uncheckable[found.part], ", so it cannot be checked"]) if {
+	found.state == "present"
+	assize_uncertain(rule, found)
 }
 
 assize_problem(rule, found) := concat(" ", [found.at, rule.problem]) if {
@@ -433,7 +465,7 @@ assize_problem(rule, found) := concat(" ", [found.at, rule.problem]) if {
 # A container of which a part is unknown proves nothing as a whole.
 assize_uncertain(rule, found) if {
 	rule.op in ["eq", "ne", "in", "not_in"]
-	found.partial
+	found.part != ""
 }
 
 # assize_holds asks for types first: Rego orders values of different types.

@@ -100,6 +100,40 @@ func TestCUEEdges(t *testing.T) {
 	}
 }
 
+// TestCUEWithheld judges containers with a null that Terraform 0.14 wrote for a
+// secret: nobody knows what they are equal to (docs/policy.md, rule 7).
+func TestCUEWithheld(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		after, sensitive string
+		denied           bool
+	}{
+		{`{"v":[null]}`, `{}`, false},
+		{`{"v":[null]}`, `{"v":[false]}`, false},
+		{`{"v":[null,1]}`, `{"v":[false,true]}`, false},
+		{`{"v":[null]}`, `{"v":[true]}`, true},
+		{`{"v":[null]}`, `{"v":[{"k":true}]}`, true},
+		{`{"v":[null]}`, `{"v":true}`, true},
+		{`{"v":[null,null]}`, `{"v":[{"a":true},false,null]}`, true},
+		{`{"v":{"k":[null]}}`, `{"v":{"k":{"l":true}}}`, true},
+	} {
+		p := decodePlan(t, fmt.Sprintf(`{"format_version":"0.1","resource_changes":[{"address":"t.x","mode":"managed","type":"t","name":"x",
+			"change":{"actions":["create"],"after":%s,"after_unknown":{},"after_sensitive":%s}}]}`, test.after, test.sensitive))
+		for _, operator := range []string{`"op":"ne","value":true`, `"op":"not_in","value":["abc"]`} {
+			src := source(api.Rules, "rules.json", `[{"id":"r","level":"deny","message":"m","path":"[*]",`+operator+"}]")
+			cue, err := asCUE(src)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, judge := range []policy.Source{src, cue} {
+				if got := len(denied(judge, p)) > 0; got != test.denied {
+					t.Errorf("%s of %s with %s: %s denies: %t, want %t", operator, test.after, test.sensitive, judge.Path, got, test.denied)
+				}
+			}
+		}
+	}
+}
+
 // looksLikeJSON finds texts that CUE cannot look into, so that it must deny.
 var looksLikeJSON = regexp.MustCompile(`"(?:[\s\p{Z}\x{85}\x{feff}]|\\[tnrf]|\\u000b)*[\[{]`)
 
