@@ -12,7 +12,7 @@ type Rollout struct {
 	ID      string        `json:"id"`               // "rollout_" and 32 hexadecimal digits
 	Created string        `json:"created"`          // RFC 3339, UTC
 	Kind    RolloutKind   `json:"kind"`             // plan, apply, destroy or drift
-	Base    string        `json:"base,omitempty"`   // the commit compared with; "" where stacks were named
+	Base    string        `json:"base,omitempty"`   // what was compared with, such as origin/main; "" where stacks were named
 	Commit  string        `json:"commit,omitempty"` // of the checkout; shown, not compared
 	Stacks  []StackResult `json:"stacks"`           // by wave, then by key; never null
 	Counts  RolloutCounts `json:"counts"`
@@ -67,10 +67,12 @@ type StackResult struct {
 	Upstream []string    `json:"upstream,omitempty"` // conditional: whose planned outputs it was planned against
 	Via      string      `json:"via,omitempty"`      // blocked: the stack that it waits for
 	Exit     int         `json:"exit,omitempty"`     // the code that a command on this stack alone would end with
+	Findings []Finding   `json:"findings,omitempty"` // of events, and not of the record
 	Error    string      `json:"error,omitempty"`
 	Hint     string      `json:"hint,omitempty"`
 	Warnings []string    `json:"warnings,omitempty"`
-	Seconds  float64     `json:"seconds"` // that it took
+	At       string      `json:"at,omitempty"` // when it came to that: RFC 3339, UTC
+	Seconds  float64     `json:"seconds"`      // that it took
 }
 
 // RolloutCounts counts the stacks of a [Rollout] by their status.

@@ -134,6 +134,7 @@ type MatrixEntry struct {
 	Tool        string `json:"tool"`
 	ToolVersion string `json:"tool_version"` // "" where none is asked for
 	Wave        int    `json:"wave"`         // from 0
+	Slug        string `json:"slug"`         // the key as it may stand in the name of a file or of an artifact; no two stacks share one
 }
 
 // A Config is what `assize config --format json` prints: what is in force for

@@ -12,8 +12,9 @@ const WarrantFormat = 3
 type Warrant struct {
 	Format      int          `json:"format"`
 	Run         string       `json:"run"`     // "run_" and 32 hexadecimal digits, drawn for every plan
-	Created     string       `json:"created"` // RFC 3339, UTC
+	Created     string       `json:"created"` // when it was begun, before anything was read: RFC 3339, UTC
 	Binding     Binding      `json:"binding"`
+	Upstream    []string     `json:"upstream"`    // stacks against whose planned outputs it was planned: then it is conditional, and never applied; never null
 	Place       string       `json:"place"`       // of the stack, in the directory where the paths of policies begin
 	Verdicts    []Verdict    `json:"verdicts"`    // passed, or failed softly: then an apply needs an override
 	Composition *Composition `json:"composition"` // of the verdicts; null when nothing judged
@@ -31,6 +32,7 @@ type Binding struct {
 	Variables     string   `json:"variables"` // salted, because a variable may be a short secret
 	Backend       string   `json:"backend"`   // where the state is kept; salted, because its address may hold a secret
 	Settings      string   `json:"settings"`  // what assize.yaml says of the stack; salted, because a variable may be a short secret
+	Mode          string   `json:"mode"`      // plan, or apply where an apply has planned again: whose values of env it was made with
 	Salt          string   `json:"salt"`
 	VarFiles      []string `json:"var_files"` // relative to the stack's directory
 	Tool          Tool     `json:"tool"`

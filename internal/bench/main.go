@@ -2,7 +2,9 @@
 // plans of 1,000 to 100,000 changes by the same ten rules: with assize in its
 // three languages, with conftest and with opa, and beside them a bare decode of
 // the same bytes. It makes the plans itself, makes sure that every program finds
-// the same, and prints a table of medians and ratios in Markdown.
+// the same, and prints a table of medians and ratios in Markdown. It does the same
+// with generated monorepos: which stacks are there, in which order, and which of
+// them a change affects, beside terramate and terragrunt.
 //
 // It must not be told apart from a user: it runs the programs that people run.
 package main
@@ -23,8 +25,9 @@ import (
 var policies embed.FS
 
 func main() {
-	bin := flag.String("bin", ".bin", "`DIR` that holds assize, conftest and opa")
-	sizes := flag.String("sizes", "1000,10000,100000", "numbers of changes")
+	bin := flag.String("bin", ".bin", "`DIR` that holds assize and those it is compared with")
+	sizes := flag.String("sizes", "1000,10000,100000", "numbers of changes of plans")
+	estates := flag.String("estates", "500,5000", "numbers of stacks of monorepos")
 	runs := flag.Int("runs", 3, "how often each program judges each plan")
 	page := flag.String("page", "", "write the tables into `FILE`, between its two marks")
 	path := flag.String("decode", "", "only decode `PLAN`: the baseline, in a process of its own")
@@ -33,7 +36,7 @@ func main() {
 	if *path != "" {
 		err = decode(*path)
 	} else {
-		err = run(*bin, *sizes, *runs, *page)
+		err = run(*bin, *sizes, *estates, *runs, *page)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -41,32 +44,41 @@ func main() {
 	}
 }
 
-func run(bin, sizes string, runs int, page string) error {
+func run(bin, sizes, estates string, runs int, page string) error {
 	dir, err := os.MkdirTemp("", "assize-bench-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	if err := os.CopyFS(dir, policies); err != nil {
+	if bin, err = filepath.Abs(bin); err != nil {
 		return err
 	}
-	all, err := programs(bin, filepath.Join(dir, "policy"))
-	if err != nil {
+	if err := os.CopyFS(dir, policies); err != nil {
 		return err
 	}
 	tables := machine(runs)
 	fmt.Print(tables)
-	for _, size := range strings.Split(sizes, ",") {
-		n, err := strconv.Atoi(size)
-		if err != nil || n < len(resources) {
-			return fmt.Errorf("-sizes: %q is no number of at least %d changes", size, len(resources))
+	for _, what := range []struct {
+		flag, sizes string
+		least       int
+		heading     string
+		table       func(dir, bin string, n, runs int) (string, error)
+	}{{"sizes", sizes, len(resources), "Plans", judged}, {"estates", estates, 100, "Monorepos", scanned}} {
+		if what.sizes != "" {
+			tables += "\n## " + what.heading + "\n"
 		}
-		one, err := judged(all, filepath.Join(dir, "plan.json"), n, runs)
-		if err != nil {
-			return err
+		for _, size := range strings.FieldsFunc(what.sizes, func(r rune) bool { return r == ',' }) {
+			n, err := strconv.Atoi(size)
+			if err != nil || n < what.least {
+				return fmt.Errorf("-%s: %q is no number of at least %d", what.flag, size, what.least)
+			}
+			one, err := what.table(dir, bin, n, runs)
+			if err != nil {
+				return err
+			}
+			fmt.Print(one)
+			tables += one
 		}
-		fmt.Print(one)
-		tables += one
 	}
 	if page == "" {
 		return nil
@@ -75,13 +87,18 @@ func run(bin, sizes string, runs int, page string) error {
 }
 
 // judged makes a plan of n changes and compares what it takes to judge it.
-func judged(all []program, plan string, n, runs int) (string, error) {
+func judged(dir, bin string, n, runs int) (string, error) {
+	plan := filepath.Join(dir, "plan.json")
 	bytes, err := makePlan(plan, n)
 	if err != nil {
 		return "", err
 	}
 	defer os.Remove(plan)
-	costs, err := compare(all, plan, n, runs)
+	all, err := programs(bin, filepath.Join(dir, "policy"), plan, n)
+	if err != nil {
+		return "", err
+	}
+	costs, err := compare(all, runs)
 	if err != nil {
 		return "", err
 	}
@@ -135,21 +152,19 @@ func makePlan(path string, n int) (bytes int64, err error) {
 
 // compare runs every program in turn, so that what else the machine does falls
 // on all of them alike.
-func compare(all []program, plan string, n, runs int) ([]cost, error) {
-	var want []string
-	for _, c := range changes(n)[n-len(resources):] {
-		want = append(want, c.address())
-	}
-	slices.Sort(want)
+func compare(all []program, runs int) ([]cost, error) {
 	each := make([][]cost, len(all))
-	for range runs {
+	for run := range runs {
 		for i, p := range all {
-			c, found, err := p.run(plan)
+			if p.once && run > 0 {
+				continue
+			}
+			c, found, err := p.run()
 			if err != nil {
 				return nil, err
 			}
-			if p.name != all[0].name && !slices.Equal(found, want) {
-				return nil, fmt.Errorf("%s: it denies %d addresses, and not the %d that it should: %.300q", p.name, len(found), len(want), found)
+			if !slices.Equal(found, p.want) {
+				return nil, fmt.Errorf("%s: it finds %d, and not the %d that it should: %.300q", p.name, len(found), len(p.want), found)
 			}
 			each[i] = append(each[i], c)
 		}

@@ -13,12 +13,17 @@ import (
 	"time"
 )
 
-// A program is one way to judge a plan.
+// A program is one way to do what is compared.
 type program struct {
 	name string
-	args []string // the first is the binary; PLAN stands for the plan's path
-	// found lists the addresses that it denies, in the order of the output.
+	args []string // the first is the binary
+	// found reads what is compared of the output, such as the addresses denied.
 	found func(stdout []byte) ([]string, error)
+	want  []string // what it must find, sorted
+
+	env    []string     // besides that of this process
+	before func() error // makes ready, and is not measured; nil is nothing to do
+	once   bool         // it is too slow to run more than once
 }
 
 // A cost is what one run, or the median of several, took.
@@ -30,13 +35,15 @@ type cost struct {
 
 // run runs a program once. That a policy spoke is no failure: such programs
 // exit with 1.
-func (p program) run(plan string) (cost, []string, error) {
-	args := slices.Clone(p.args)
-	for i := range args {
-		args[i] = strings.ReplaceAll(args[i], "PLAN", plan)
+func (p program) run() (cost, []string, error) {
+	if p.before != nil {
+		if err := p.before(); err != nil {
+			return cost{}, nil, err
+		}
 	}
 	var stdout, stderr bytes.Buffer
-	cmd := exec.Command(args[0], args[1:]...)
+	cmd := exec.Command(p.args[0], p.args[1:]...)
+	cmd.Env = append(os.Environ(), p.env...)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	start := time.Now()
 	if err := cmd.Start(); err != nil {
@@ -114,7 +121,7 @@ func median(costs []cost) cost {
 
 // programs are what is compared: assize with each language, the peers with the
 // same Rego, and a bare decode of the same bytes.
-func programs(bin, policies string) ([]program, error) {
+func programs(bin, policies, plan string, n int) ([]program, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -122,15 +129,20 @@ func programs(bin, policies string) ([]program, error) {
 	assize, conftest, opa := filepath.Join(bin, "assize"), filepath.Join(bin, "conftest"), filepath.Join(bin, "opa")
 	file := func(name string) string { return filepath.Join(policies, name) }
 	check := func(flag, name string) []string {
-		return []string{assize, "policy", "check", "PLAN", "--format", "json", flag, file(name)}
+		return []string{assize, "policy", "check", plan, "--format", "json", flag, file(name)}
 	}
+	var want []string
+	for _, c := range changes(n)[n-len(resources):] {
+		want = append(want, c.address())
+	}
+	slices.Sort(want)
 	return []program{
-		{"typed decode", []string{self, "-decode", "PLAN"}, nothing},
-		{"assize, rules", check("--rules", "rules.yaml"), assizeFound},
-		{"assize, Rego", check("--rego", "policy.rego"), assizeFound},
-		{"assize, CUE", check("--cue", "policy.cue"), assizeFound},
-		{"conftest", []string{conftest, "test", "PLAN", "--policy", file("policy.rego"), "--output", "json"}, conftestFound},
-		{"opa eval", []string{opa, "eval", "--format", "json", "--input", "PLAN", "--data", file("policy.rego"), "data.main.deny"}, opaFound},
+		{name: "typed decode", args: []string{self, "-decode", plan}, found: nothing},
+		{name: "assize, rules", args: check("--rules", "rules.yaml"), found: assizeFound, want: want},
+		{name: "assize, Rego", args: check("--rego", "policy.rego"), found: assizeFound, want: want},
+		{name: "assize, CUE", args: check("--cue", "policy.cue"), found: assizeFound, want: want},
+		{name: "conftest", args: []string{conftest, "test", plan, "--policy", file("policy.rego"), "--output", "json"}, found: conftestFound, want: want},
+		{name: "opa eval", args: []string{opa, "eval", "--format", "json", "--input", plan, "--data", file("policy.rego"), "data.main.deny"}, found: opaFound, want: want},
 	}, nil
 }
 

@@ -84,12 +84,13 @@ func newAffectedCmd(g *Globals) *cobra.Command {
 func (e *estate) affected(ctx context.Context, ref string) (api.Affected, error) {
 	if e.gitErr != nil {
 		return api.Affected{}, problem.New(api.Invalid, "there is nothing to compare with: %w", e.gitErr).
-			WithHint("name the stacks instead; assize stacks lists them")
+			WithHint("name the stacks, or take all of them with --all; assize stacks lists them")
 	}
 	base, err := e.checkout.Base(ctx, ref, e.event)
 	if err != nil {
 		return api.Affected{}, err
 	}
+	e.base = base.Name
 	changes, err := e.checkout.Changes(ctx, base)
 	if err != nil {
 		return api.Affected{}, err
@@ -147,7 +148,7 @@ func (e *estate) deleted(ctx context.Context, base git.Base, changes git.Changes
 		if err != nil {
 			return nil, nil, err
 		}
-		gone, unknown, err := e.cfg.Gone(tree, e.scanned, redefined)
+		gone, unknown, err := e.cfg.Gone(tree, e.scanned, changes.Paths)
 		if err := errors.Join(err, tree.Close()); err != nil {
 			return nil, nil, err
 		}

@@ -2,8 +2,8 @@ package cli
 
 import (
 	"context"
-	"io"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -21,6 +21,7 @@ import (
 const stacksHelp = `List the stacks of the repository: directories of configuration with a state of
 their own, one for each instance. Without assize.yaml, those are the directories
 with a backend or cloud block, or a lock file, that no other stack calls as a module.
+Directories with resources and neither of them are told of in the last line.
 
   assize stacks
   assize stacks --format json
@@ -37,12 +38,7 @@ func newStacksCmd(g *Globals) *cobra.Command {
 		Long:  stacksHelp + exitHelp,
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			write := graph.Stacks
-			switch format {
-			case "text":
-			case "json":
-				write = func(w io.Writer, stacks []api.Stack, _ page.Options) error { return page.JSON(w, stacks) }
-			default:
+			if format != "text" && format != "json" {
 				return problem.New(api.Invalid, "--format %s is not known", format).WithHint("use text or json")
 			}
 			e, err := readEstate(cmd.Context(), dir)
@@ -50,7 +46,10 @@ func newStacksCmd(g *Globals) *cobra.Command {
 				return err
 			}
 			e.warn(g)
-			return e.finish(g, write(g.Out, e.own(), g.pageOptions()))
+			if format == "json" {
+				return e.finish(g, page.JSON(g.Out, e.own()))
+			}
+			return e.finish(g, graph.Stacks(g.Out, e.own(), e.scanned.Stateless, g.pageOptions()))
 		},
 	}
 	cmd.Flags().StringVarP(&dir, "chdir", "C", ".", "work in `DIR`; it decides which assize.yaml is read")
@@ -67,16 +66,23 @@ type estate struct {
 	event    git.Event
 	scanned  scan.Result
 	graph    stack.Graph
+	base     string   // what [estate.affected] has compared with, for people
+	warnings []string // of that comparison
 }
 
 // readEstate scans what governs dir. Outside of Git there is nothing to compare
 // with, but everything else works.
 func readEstate(ctx context.Context, dir string) (*estate, error) {
-	e := &estate{}
-	var err error
-	if e.cfg, err = repo.Settings(dir); err != nil {
+	cfg, err := repo.Settings(dir)
+	if err != nil {
 		return nil, err
 	}
+	return survey(ctx, cfg)
+}
+
+func survey(ctx context.Context, cfg repo.Config) (*estate, error) {
+	e := &estate{cfg: cfg}
+	var err error
 	if e.event, err = git.GitHubEvent(os.Getenv); err != nil {
 		return nil, err
 	}
@@ -104,7 +110,7 @@ func (e *estate) own() []api.Stack {
 
 // warn says the warnings where the result itself does not.
 func (e *estate) warn(g *Globals) {
-	for _, warning := range e.graph.Shape().Warnings {
+	for _, warning := range slices.Concat(e.graph.Shape().Warnings, e.warnings) {
 		report.Problem(g.Err, "warning", warning)
 	}
 }

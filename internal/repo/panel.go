@@ -10,7 +10,7 @@ import (
 
 // Panels are those that judge the stack at place, which is slash-separated and
 // relative to the root: that of the outermost assize.yaml first, that of the one
-// that governs last (docs/configuration.md, rule 23).
+// that governs last (docs/configuration.md, rule 33).
 func (c Config) Panels(place string) (panels []settings.Panel) {
 	for _, file := range c.files() {
 		panels = append(panels, file.Settings.Panel(file.from(c), path.Join(c.from(file), place)))

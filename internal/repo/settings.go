@@ -47,12 +47,16 @@ func Settings(dir string) (Config, error) {
 // Directory reads the .assize.yaml of the directory dir, which is relative to
 // the root and slash-separated. No file says nothing.
 func (c Config) Directory(dir string) (*settings.Directory, error) {
-	name := path.Join(dir, DirectoryConfigName)
-	full := filepath.Join(c.Root, filepath.FromSlash(dir))
-	if _, err := below(c.Root, full); err != nil {
+	if _, err := below(c.Root, filepath.Join(c.Root, filepath.FromSlash(dir))); err != nil {
 		return nil, err
 	}
-	data, err := readSettings(filepath.Join(full, DirectoryConfigName), c.Root)
+	return c.directory(dir)
+}
+
+// directory is Directory for a path that no link is on.
+func (c Config) directory(dir string) (*settings.Directory, error) {
+	name := path.Join(dir, DirectoryConfigName)
+	data, err := readSettings(filepath.Join(c.Root, filepath.FromSlash(name)), c.Root)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, unreadable(name, err)
 	}
@@ -93,9 +97,9 @@ func varFiles(files fs.FS, glob string) ([]string, error) {
 // nowhere from a file that is not there: only the latter says that nothing was
 // configured.
 func readSettings(name, root string) ([]byte, error) {
-	info, err := os.Stat(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		if _, lerr := os.Lstat(name); lerr == nil {
+	info, err := os.Lstat(name)
+	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		if info, err = os.Stat(name); errors.Is(err, fs.ErrNotExist) {
 			return nil, errors.New("it is a link that leads nowhere")
 		}
 	}

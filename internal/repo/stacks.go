@@ -1,15 +1,23 @@
 package repo
 
 import (
+	"os"
 	"path"
+	"runtime/debug"
 	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/assize-iac/assize/api"
+	"github.com/assize-iac/assize/internal/problem"
 	"github.com/assize-iac/assize/internal/repo/scan"
 	"github.com/assize-iac/assize/internal/settings"
 )
+
+// keptMin is how many stacks make it worth to keep what they say: fewer are
+// parsed before anybody notices.
+const keptMin = 100
 
 // Stacks scans what the configuration governs. repo is owner/repo, "" when it is
 // unknown.
@@ -18,9 +26,16 @@ func (c Config) Stacks(repo string) (scan.Result, error) {
 	if err != nil {
 		return scan.Result{}, err
 	}
+	if os.Getenv("GOGC") == "" { // what a scan leaves behind is cheaper to keep for a second than to collect
+		defer debug.SetGCPercent(debug.SetGCPercent(400))
+	}
+	cache := scan.OpenCache(c.Root)
 	r, err := scan.Scan(files, scan.Options{
-		Rules: c.rules(), Repo: repo, Tool: c.Settings.Tool.Value, Instances: c.instances,
+		Rules: c.rules(), Repo: repo, Tool: c.Settings.Tool.Value, Instances: c.instances, Cache: cache,
 	})
+	if err == nil && len(r.Stacks) >= keptMin {
+		_ = cache.Save() // without it the next scan is slower, and no less right
+	}
 	for _, dir := range r.Broken {
 		r.Warnings = append(r.Warnings, dir+" could not be read; it may be a stack, and is missing here")
 	}
@@ -35,9 +50,10 @@ func (c Config) rules() scan.Rules {
 	return scan.Rules{Discover: s.Discover, Include: s.Include, Exclude: s.Exclude, Modules: c.Settings.ModulePaths}
 }
 
-// instances are what holds for each stack of a directory.
+// instances are what holds for each stack of a directory that a scan has found,
+// without a link.
 func (c Config) instances(dir string) ([]settings.Effective, []string, error) {
-	d, err := c.Directory(dir)
+	d, err := c.directory(dir)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -69,4 +85,27 @@ func (c Config) Ignores(name string) bool {
 	return slices.ContainsFunc(c.Settings.Stacks.Ignore, func(glob string) bool {
 		return doublestar.MatchUnvalidated(glob, path.Clean(name))
 	})
+}
+
+// KeyMatches reports whether a pattern such as infra/**:prod matches the key of a
+// stack. What stands behind its colon is for the instance alone: ** would be no
+// more than * beside a colon (docs/rollouts.md, rule 15).
+func KeyMatches(pattern, key string) (bool, error) {
+	ok, err := doublestar.Match(pattern, key)
+	if err != nil {
+		return false, problem.New(api.Invalid, "%q is no pattern of stacks: %w", pattern, err).WithHint("such as 'infra/**' or '**:prod', in quotes")
+	}
+	paths, instances, both := cutInstance(pattern)
+	path, instance, has := strings.Cut(key, ":")
+	if !both || !has {
+		return ok, nil
+	}
+	return doublestar.MatchUnvalidated(paths, path) && doublestar.MatchUnvalidated(instances, instance), nil
+}
+
+// cutInstance cuts a pattern at its colon, unless that is one of alternatives, as
+// in {network:prod,dns}.
+func cutInstance(pattern string) (paths, instances string, ok bool) {
+	paths, instances, ok = strings.Cut(pattern, ":")
+	return paths, instances, ok && strings.Count(paths, "{") == strings.Count(paths, "}") && strings.Count(paths, "[") == strings.Count(paths, "]")
 }

@@ -4,7 +4,7 @@ import "path"
 
 // A Panel is what one assize.yaml has to say of who judges a stack. Paths begin
 // at the root of the one that governs, so that those of two files are never taken
-// for each other (docs/configuration.md, rule 23).
+// for each other (docs/configuration.md, rule 33).
 type Panel struct {
 	Place      string   // of the file's directory, from the governing root: "", or such as "../.."
 	Policies   []Policy // those that bind the stack

@@ -45,6 +45,25 @@ type ApplyPolicy struct {
 	MaxParallel            Placed[int] // at least 1
 }
 
+// Unenforced are the keys with a value that only a server can enforce: it knows who
+// has approved what (docs/configuration.md, rule 34).
+func (r *Root) Unenforced() (keys []string) {
+	for _, k := range []struct {
+		name string
+		set  bool
+	}{
+		{"apply.require_approvals", r.Apply.RequireApprovals.Value > 0},
+		{"apply.require_codeowner_review", r.Apply.RequireCodeownerReview.Value},
+		{"apply.allowed_teams", len(r.AllowedTeams) > 0},
+		{"apply.four_eyes", r.Apply.FourEyes.Value},
+	} {
+		if k.set {
+			keys = append(keys, k.name)
+		}
+	}
+	return keys
+}
+
 // Propagate is the section propagate of assize.yaml.
 type Propagate struct {
 	Dependents Placed[bool]

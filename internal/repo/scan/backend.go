@@ -55,20 +55,43 @@ func (p place) set(name, text string, ok bool) {
 	}
 }
 
-// overlay adds what a body says: a backend block, or a file of backend_config.
-func (p place) overlay(body hcl.Body, s scope) {
+// A said is what a body says of a place: a backend block, or a file of
+// backend_config.
+type said struct {
+	attrs      map[string]hcl.Expression
+	workspaces []map[string]hcl.Expression
+}
+
+// identifies picks out what tells one state from another.
+func identifies(body hcl.Body) said {
 	content, _, _ := body.PartialContent(identifyingSchema) // a wrong type is the tool's to report
 	if content == nil {
-		return
+		return said{}
 	}
+	all := said{attrs: map[string]hcl.Expression{}}
 	for name, attr := range content.Attributes {
-		text, ok := s.text(attr.Expr)
-		p.set(name, text, ok)
+		all.attrs[name] = attr.Expr
 	}
 	for _, block := range content.Blocks {
+		inside := map[string]hcl.Expression{}
 		attrs, _ := block.Body.JustAttributes()
 		for name, attr := range attrs {
-			text, ok := s.text(attr.Expr)
+			inside[name] = attr.Expr
+		}
+		all.workspaces = append(all.workspaces, inside)
+	}
+	return all
+}
+
+// overlay adds what a body says.
+func (p place) overlay(all said, s scope) {
+	for name, expr := range all.attrs {
+		text, ok := s.text(expr)
+		p.set(name, text, ok)
+	}
+	for _, block := range all.workspaces {
+		for name, expr := range block {
+			text, ok := s.text(expr)
 			p.set("workspaces."+name, text, ok || name == "tags")
 		}
 	}

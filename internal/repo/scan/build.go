@@ -185,7 +185,9 @@ func (s *scanner) buildInstance(dir string, e settings.Effective, b *building) {
 	files := slices.Concat(d.files, d.extra)
 	configs, overlays := s.backendConfig(e, b, dir)
 	files = append(files, configs...)
-	if p, ok := d.place(d.scope(workspace, "."), overlays); ok {
+	own := d.scope(workspace, ".")
+	own.given = s.assign(d, e)
+	if p, ok := d.place(own, overlays); ok {
 		st.State = p.state(workspace, dir)
 		b.vague = b.vague || p.kind == "local" && st.State == (stack.State{})
 	}
@@ -194,7 +196,10 @@ func (s *scanner) buildInstance(dir string, e settings.Effective, b *building) {
 	// What it reads, itself and through the modules it calls.
 	modules := s.reached(d, tool)
 	for _, m := range append([]*directory{d}, modules...) {
-		sc := m.scope(workspace, relative(dir, m.path))
+		sc := own
+		if m != d {
+			sc = m.scope(workspace, relative(dir, m.path))
+		}
 		if m == d || tool != s.Tool { // else the module says so itself
 			st.Reads = append(st.Reads, m.fixed...)
 		}
@@ -215,6 +220,7 @@ func (s *scanner) buildInstance(dir string, e settings.Effective, b *building) {
 			}
 		}
 	}
+	b.warnings = append(b.warnings, own.given.warnings...)
 	st.Reads = sortedStates(st.Reads)
 	st.WatchPaths = s.watched(d, modules, files)
 	st.TreeHash = treeHash(e, tool, files)
@@ -229,7 +235,7 @@ func (s *scanner) as(dir, tool string) *directory {
 	if tool == s.Tool || d != nil && !slices.ContainsFunc(s.dirs[dir], other) {
 		return d
 	}
-	d = s.readDirectory(dir, tool)
+	d = s.readDirectory(dir, tool, s.Cache)
 	s.resolveCalls(d)
 	return d
 }
@@ -307,7 +313,7 @@ func (d *directory) place(sc scope, overlays []func(place)) (place, bool) {
 		return newPlace("local"), len(d.files) > 0
 	}
 	p := newPlace(d.backend.kind)
-	p.overlay(d.backend.body, sc)
+	p.overlay(d.backend.said, sc)
 	for _, overlay := range overlays {
 		overlay(p)
 	}

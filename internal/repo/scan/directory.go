@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/problem"
@@ -19,17 +20,19 @@ import (
 // A directory is what the configuration in one directory says that matters for
 // the graph, read as one tool reads it.
 type directory struct {
-	path     string
-	files    []file // what the tool reads, sorted, overrides last
-	backend  *backend
-	locked   bool // a lock file is there
-	estate   bool // CUE files of package estate are there
-	calls    []*moduleCall
-	reads    []*read
-	locals   map[string]hcl.Expression
-	cloud    map[string]hcl.Expression // attributes of provider "tfe"
-	problems []*problem.Error
-	warnings []string
+	path      string
+	files     []file // what the tool reads, sorted, overrides last
+	backend   *backend
+	locked    bool // a lock file is there
+	estate    bool // CUE files of package estate are there
+	resources bool // it declares some
+	calls     []*moduleCall
+	reads     []*read
+	locals    map[string]hcl.Expression
+	variables map[string]variable
+	cloud     map[string]hcl.Expression // attributes of provider "tfe"
+	problems  []*problem.Error
+	warnings  []string
 
 	known    []stack.Call // calls, with what their source means; keys of local ones are paths from the root
 	through  []string     // paths of modules that are called through links
@@ -40,7 +43,7 @@ type directory struct {
 
 type backend struct {
 	kind string
-	body hcl.Body
+	said said
 	at   hcl.Range
 }
 
@@ -64,6 +67,7 @@ type read struct {
 var (
 	rootSchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
 		{Type: "terraform"}, {Type: "locals"},
+		{Type: "variable", LabelNames: []string{"name"}},
 		{Type: "module", LabelNames: []string{"name"}},
 		{Type: "provider", LabelNames: []string{"name"}},
 		{Type: "data", LabelNames: []string{"type", "name"}},
@@ -91,8 +95,8 @@ func optional(names ...string) *hcl.BodySchema {
 
 // readDirectory reads the configuration of dir as tool does. What does not
 // parse is a problem of the directory; what does is kept.
-func (t *tree) readDirectory(dir, tool string) *directory {
-	d := &directory{path: dir, locals: map[string]hcl.Expression{}, cloud: map[string]hcl.Expression{}}
+func (t *tree) readDirectory(dir, tool string, cache *Cache) *directory {
+	d := &directory{path: dir, locals: map[string]hcl.Expression{}, variables: map[string]variable{}, cloud: map[string]hcl.Expression{}}
 	names, walked := t.dirs[dir]
 	if !walked {
 		entries, _ := fs.ReadDir(t.files, dir)
@@ -103,23 +107,57 @@ func (t *tree) readDirectory(dir, tool string) *directory {
 		}
 	}
 	d.locked = slices.Contains(names, lockName)
-	for _, name := range chosen(names, tool) {
-		d.load(t, path.Join(dir, name))
-	}
+	from := t.stand(dir)
+	defer from.close()
+	d.loadAll(t, from, chosen(names, tool), tool, cache)
 	for _, name := range names {
 		if !isConfiguration(name) {
-			d.loadExtra(t, path.Join(dir, name))
+			d.loadExtra(t, from, path.Join(dir, name))
 		}
 	}
 	return d
+}
+
+// loadAll reads the files of those names, and parses them unless the cache knows
+// what they say. Either way d says it by a fact, if it can be said by one.
+func (d *directory) loadAll(t *tree, from standpoint, names []string, tool string, cache *Cache) {
+	data := make(map[string][]byte, len(names))
+	for _, name := range names {
+		text, f, err := t.readFrom(from, path.Join(d.path, name))
+		if err != nil {
+			d.fail(err)
+			continue
+		}
+		d.files = append(d.files, f)
+		data[f.name] = text
+	}
+	if t.verbatim {
+		for _, f := range d.files {
+			d.load(data[f.name], f.name)
+		}
+		return
+	}
+	key := entry(d.path, tool, d.files)
+	known, ok := cache.get(key)
+	if !ok {
+		for _, f := range d.files {
+			d.load(data[f.name], f.name)
+		}
+		if known, ok = d.fact(data); ok {
+			cache.put(key, known)
+		}
+	}
+	if ok {
+		d.recall(known)
+	}
 }
 
 // estate matches the clause of a CUE file that describes an estate.
 var estate = regexp.MustCompile(`(?m)^\s*package\s+estate\b`)
 
 // loadExtra notes a file that is no configuration but part of a stack.
-func (d *directory) loadExtra(t *tree, name string) {
-	data, f, err := t.read(name)
+func (d *directory) loadExtra(t *tree, from standpoint, name string) {
+	data, f, err := t.readFrom(from, name)
 	if err != nil {
 		d.fail(err)
 		return
@@ -165,13 +203,7 @@ func chosen(names []string, tool string) []string {
 	return append(files, overrides...)
 }
 
-func (d *directory) load(t *tree, name string) {
-	data, f, err := t.read(name)
-	if err != nil {
-		d.fail(err)
-		return
-	}
-	d.files = append(d.files, f)
+func (d *directory) load(data []byte, name string) {
 	body, diags := parse(data, name)
 	d.note(diags)
 	if body != nil {
@@ -219,6 +251,7 @@ func position(r hcl.Range) string {
 
 // merge adds what a file says; what an override file says replaces it.
 func (d *directory) merge(body hcl.Body, override bool) {
+	d.resources = d.resources || hasResources(body)
 	content, _, diags := body.PartialContent(rootSchema)
 	d.note(diags)
 	for _, block := range content.Blocks {
@@ -230,6 +263,10 @@ func (d *directory) merge(body hcl.Body, override bool) {
 			for name, attr := range attrs {
 				d.locals[name] = attr.Expr
 			}
+		case "variable":
+			v := d.variables[block.Labels[0]]
+			v.blocks = append(v.blocks, block.Body)
+			d.variables[block.Labels[0]] = v
 		case "module":
 			d.mergeCall(block, override)
 		case "provider":
@@ -250,6 +287,15 @@ func (d *directory) merge(body hcl.Body, override bool) {
 	}
 }
 
+// hasResources reports whether a file declares a resource, well or not.
+func hasResources(body hcl.Body) bool {
+	if native, ok := body.(*hclsyntax.Body); ok {
+		return slices.ContainsFunc(native.Blocks, func(b *hclsyntax.Block) bool { return b.Type == "resource" })
+	}
+	content, _, _ := body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "resource"}}})
+	return content != nil && len(content.Blocks) > 0
+}
+
 func (d *directory) mergeTerraform(body hcl.Body) {
 	content, _, diags := body.PartialContent(terraformSchema)
 	d.note(diags)
@@ -258,7 +304,7 @@ func (d *directory) mergeTerraform(body hcl.Body) {
 		if block.Type == "backend" {
 			kind = block.Labels[0]
 		}
-		d.backend = &backend{kind: kind, body: block.Body, at: block.DefRange}
+		d.backend = &backend{kind: kind, said: identifies(block.Body), at: block.DefRange}
 	}
 }
 

@@ -21,12 +21,14 @@ const (
 	valueMax      = 4 << 10 // bytes of one string, and elements of one collection
 )
 
-// A scope is what constants may be made of: the workspace, the paths, and
-// locals that are constant themselves (docs/scan.md, rule 15).
+// A scope is what constants may be made of: the workspace, the paths, variables
+// whose value is given, and locals that are constant themselves (docs/scan.md,
+// rule 15).
 type scope struct {
 	locals    map[string]hcl.Expression
-	workspace string // "" is unknown
-	module    string // path.module; "" is unknown
+	workspace string      // "" is unknown
+	module    string      // path.module; "" is unknown
+	given     *assignment // variables; nil in a module, which is told by whoever calls it
 	each      map[string]cty.Value
 	depth     int                  // how many locals deep
 	known     map[string]cty.Value // locals that were evaluated; NilVal for one that is not constant
@@ -54,6 +56,9 @@ func (s scope) local(name string) (cty.Value, bool) {
 
 // value evaluates an expression; ok is false for anything that is not constant.
 func (s scope) value(expr hcl.Expression) (v cty.Value, ok bool) {
+	if c, noted := expr.(constant); noted {
+		return cty.StringVal(c.text), c.known
+	}
 	if expr == nil || s.depth > localsMax || !small(expr) {
 		return cty.NilVal, false
 	}
@@ -71,7 +76,7 @@ func (s scope) variables(refs []hcl.Traversal) (vars map[string]cty.Value, ok bo
 	if len(refs) == 0 { // most are literals
 		return nil, true
 	}
-	locals := map[string]cty.Value{}
+	locals, given := map[string]cty.Value{}, map[string]cty.Value{}
 	for _, ref := range refs {
 		switch ref.RootName() {
 		case "terraform", "path":
@@ -84,13 +89,18 @@ func (s scope) variables(refs []hcl.Traversal) (vars map[string]cty.Value, ok bo
 			if locals[name], ok = s.local(name); !ok {
 				return nil, false
 			}
+		case "var":
+			name := attribute(ref)
+			if given[name], ok = s.given.value(name); !ok {
+				return nil, false
+			}
 		default:
 			return nil, false
 		}
 	}
 	return map[string]cty.Value{
 		"terraform": cty.ObjectVal(map[string]cty.Value{"workspace": orUnknown(s.workspace)}),
-		"path":      s.path(), "local": cty.ObjectVal(locals), "each": cty.ObjectVal(s.each),
+		"path":      s.path(), "local": cty.ObjectVal(locals), "var": cty.ObjectVal(given), "each": cty.ObjectVal(s.each),
 	}, true
 }
 

@@ -5,14 +5,14 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
-
-	"github.com/hashicorp/hcl/v2"
 
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/problem"
@@ -25,7 +25,7 @@ import (
 // A config is a file of backend_config.
 type config struct {
 	file
-	body hcl.Body
+	said said
 	err  error
 }
 
@@ -44,7 +44,7 @@ func (s *scanner) backendConfig(e settings.Effective, b *building, dir string) (
 			continue
 		}
 		files = append(files, c.file)
-		overlays = append(overlays, func(p place) { p.overlay(c.body, new(directory).scope("", "")) })
+		overlays = append(overlays, func(p place) { p.overlay(c.said, new(directory).scope("", "")) })
 	}
 	return files, overlays
 }
@@ -63,7 +63,7 @@ func (s *scanner) config(entry string) config {
 		// Only the position: such a file may hold credentials.
 		return config{err: problem.New(api.Invalid, "%s does not parse", position(*diags[0].Subject))}
 	}
-	return config{file: f, body: body}
+	return config{file: f, said: identifies(body)}
 }
 
 // varFiles are those that a plan is given. One that is missing is the tool's
@@ -139,13 +139,14 @@ func (s *scanner) owner(name string) string {
 func treeHash(e settings.Effective, tool string, files []file) string {
 	lines := make([]string, 0, len(files))
 	for _, f := range files {
-		lines = append(lines, fmt.Sprintf("file %q %x", f.name, f.sum))
+		line := strconv.AppendQuote(append(make([]byte, 0, len(f.name)+80), "file "...), f.name)
+		lines = append(lines, string(hex.AppendEncode(append(line, ' '), f.sum[:])))
 	}
 	slices.Sort(lines)
 	h := sha256.New()
 	fmt.Fprintf(h, "assize tree 1\n%q %q %q %q %q\n", tool, e.ToolVersion, e.Workspace, e.BackendConfig, e.VarFiles)
 	for _, line := range slices.Compact(lines) {
-		fmt.Fprintln(h, line)
+		io.WriteString(h, line+"\n")
 	}
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))
 }

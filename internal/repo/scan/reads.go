@@ -45,8 +45,8 @@ type Read struct {
 // looks at no other directory than those of the stack and of the local modules
 // that it calls, and tells states as [Scan] does.
 func Reads(files fs.FS, e settings.Effective, tool string) (Reading, error) {
-	s := &scanner{Options: Options{Tool: tool}, tree: &tree{files: files}, read: map[reading]*directory{}}
-	d := s.fresh(e.Path)
+	s := &scanner{Options: Options{Tool: tool}, tree: &tree{files: files, verbatim: true}, read: map[reading]*directory{}}
+	d := s.once(e.Path)
 	r := Reading{}
 	for _, m := range append([]*directory{d}, s.reachedFresh(d)...) {
 		if len(m.problems) > 0 {
@@ -54,6 +54,9 @@ func Reads(files fs.FS, e settings.Effective, tool string) (Reading, error) {
 		}
 		r.Links = append(r.Links, m.through...)
 		sc := m.scope(cmp.Or(e.Workspace, "default"), relative(e.Path, m.path))
+		if m == d {
+			sc.given = s.assign(d, e)
+		}
 		for _, block := range m.reads {
 			found, err := s.found(m, block, sc, e.Path)
 			if err != nil {
@@ -68,20 +71,12 @@ func Reads(files fs.FS, e settings.Effective, tool string) (Reading, error) {
 	return r, nil
 }
 
-// fresh reads a directory that no walk has come by.
-func (s *scanner) fresh(dir string) *directory {
-	d := s.readDirectory(dir, s.Tool)
-	s.resolveCalls(d)
-	s.read[reading{dir, s.Tool}] = d
-	return d
-}
-
 // reachedFresh are the local modules that d calls, however deep.
 func (s *scanner) reachedFresh(d *directory) (all []*directory) {
 	for next := []*directory{d}; len(next) > 0; next = next[1:] {
 		for _, callee := range next[0].callees() {
 			if s.read[reading{callee, s.Tool}] == nil {
-				m := s.fresh(callee)
+				m := s.once(callee)
 				all, next = append(all, m), append(next, m)
 			}
 		}

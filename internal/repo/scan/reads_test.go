@@ -31,7 +31,7 @@ func TestReadsAgree(t *testing.T) {
 			continue
 		}
 		for _, s := range r.Stacks {
-			reading, err := scan.Reads(files, settings.Effective{Path: s.Key.Path, Workspace: s.Workspace}, s.Tool)
+			reading, err := scan.Reads(files, c.settings(t, s.Key), s.Tool)
 			must(t, err)
 			var got []stack.State
 			for _, read := range reading.Reads {
@@ -52,6 +52,19 @@ func TestReadsAgree(t *testing.T) {
 	if checked < 20 {
 		t.Errorf("%d reads were compared", checked)
 	}
+}
+
+// settings are those of a stack.
+func (c *tree) settings(t *testing.T, k stack.Key) settings.Effective {
+	t.Helper()
+	if c.options.Instances == nil { // the case says nothing of any
+		return settings.Effective{Path: k.Path}
+	}
+	all, _, err := c.options.Instances(k.Path)
+	must(t, err)
+	e := all[slices.IndexFunc(all, func(e settings.Effective) bool { return e.Instance == k.Instance })]
+	e.Path = k.Path
+	return e
 }
 
 // reads are those of a stack and of the modules that it calls.

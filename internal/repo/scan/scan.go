@@ -9,11 +9,13 @@ import (
 	"maps"
 	"os"
 	"path"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"sort"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/bmatcuk/doublestar/v4"
 
@@ -41,16 +43,19 @@ type Options struct {
 	// Instances are the stacks of a directory, at least one, and warnings. It is
 	// called from several goroutines. nil is one stack a directory.
 	Instances func(dir string) (all []settings.Effective, warnings []string, err error)
+
+	Cache *Cache // what earlier scans know; nil is nothing
 }
 
 // A Result is what a scan found. It is complete only if Problems is empty: a
 // directory that cannot be read may be a stack, and may lead to others.
 type Result struct {
 	stack.Scanned
-	Broken   []string         // directories that are or may be stacks and could not be read, sorted
-	Called   []string         // directories that would be stacks if no stack called them as modules, sorted
-	Foreign  []string         // directories that another assize.yaml governs, which were not looked into
-	Problems []*problem.Error // with file, line and column where there are some; sorted
+	Broken    []string         // directories that are or may be stacks and could not be read, sorted
+	Called    []string         // directories that would be stacks if no stack called them as modules, sorted
+	Stateless []string         // directories that hold resources and are no stacks, for they have neither backend nor lock file; no modules; sorted
+	Foreign   []string         // directories that another assize.yaml governs, which were not looked into
+	Problems  []*problem.Error // with file, line and column where there are some; sorted
 }
 
 // Checkout is the tree of files below root. Nothing in it leads out of root.
@@ -59,12 +64,100 @@ func Checkout(root string) (fs.FS, error) {
 	if err != nil {
 		return nil, problem.New(api.Invalid, "%s cannot be opened: %w", quote(root), err)
 	}
-	return dir.FS(), nil
+	return checkout{dir.FS().(rootFS), dir}, nil // package os promises all of these methods
+}
+
+// A checkout also opens a directory itself: a file is found from there without
+// looking up all that is above it.
+type checkout struct {
+	rootFS
+	root *os.Root
+}
+
+// rootFS is what [os.Root.FS] returns.
+type rootFS interface {
+	fs.ReadDirFS
+	fs.ReadFileFS
+	fs.StatFS
+	fs.ReadLinkFS
+}
+
+// ReadDir lists a directory. Below an os.Root, each entry would be looked at as
+// well; here a directory that becomes a link while it is listed could at most
+// show names, of which none can be opened.
+func (c checkout) ReadDir(name string) ([]fs.DirEntry, error) {
+	if !fs.ValidPath(name) {
+		return nil, &fs.PathError{Op: "readdir", Path: name, Err: fs.ErrInvalid}
+	}
+	return os.ReadDir(filepath.Join(c.root.Name(), filepath.FromSlash(name)))
+}
+
+func (c checkout) openDir(name string) (*os.Root, error) {
+	return c.root.OpenRoot(filepath.FromSlash(name))
 }
 
 // Scan reads a tree. Its error is of the tree itself; what is wrong in a stack
 // is in the result, beside the stacks that are well (docs/scan.md, rule 8).
 func Scan(files fs.FS, o Options) (Result, error) {
+	s, err := newScanner(files, o)
+	if err != nil {
+		return Result{}, err
+	}
+	s.readAll()
+	s.choose()
+	return s.result(), nil
+}
+
+// MayBeStacks are those of dirs, and of the directories with a file that is a
+// link, that are none of the known, and would be stacks of the tree or broken, if
+// no stack called them as modules; sorted. It reads those directories and what
+// they call.
+func MayBeStacks(files fs.FS, o Options, dirs []string, known func(dir string) bool) ([]string, error) {
+	s, err := newScanner(files, o)
+	if err != nil {
+		return nil, err
+	}
+	dirs = slices.Clone(dirs)
+	for _, link := range s.links {
+		if matters(path.Base(link)) {
+			dirs = append(dirs, path.Dir(link))
+		}
+	}
+	slices.Sort(dirs)
+	return slices.DeleteFunc(slices.Compact(dirs), func(dir string) bool {
+		_, walked := s.dirs[dir]
+		return !walked || s.excluded(dir) || known(dir) ||
+			!matches(s.Include, dir) && !s.candidate(s.once(dir)) && !s.callsItself(dir)
+	}), nil
+}
+
+// once reads a directory, unless it was read.
+func (s *scanner) once(dir string) *directory {
+	at := reading{dir, s.Tool}
+	if s.read[at] == nil {
+		s.read[at] = s.readDirectory(dir, s.Tool, s.Cache)
+		s.resolveCalls(s.read[at])
+	}
+	return s.read[at]
+}
+
+// callsItself reports whether dir calls itself through any modules.
+func (s *scanner) callsItself(dir string) bool {
+	next, seen := s.once(dir).callees(), map[string]bool{}
+	for len(next) > 0 {
+		callee := next[0]
+		if next = next[1:]; callee == dir {
+			return true
+		}
+		if !seen[callee] {
+			seen[callee] = true
+			next = append(next, s.once(callee).callees()...)
+		}
+	}
+	return false
+}
+
+func newScanner(files fs.FS, o Options) (*scanner, error) {
 	if o.Tool == "" {
 		o.Tool = "tofu"
 	}
@@ -73,7 +166,7 @@ func Scan(files fs.FS, o Options) (Result, error) {
 		for _, p := range *patterns {
 			if !doublestar.ValidatePattern(p) {
 				name := []string{"discover", "include", "exclude", "modules.paths"}[i]
-				return Result{}, problem.New(api.Invalid, "%s: %q is no valid pattern", name, p)
+				return nil, problem.New(api.Invalid, "%s: %q is no valid pattern", name, p)
 			}
 			cleaned = append(cleaned, clean(p))
 		}
@@ -81,12 +174,9 @@ func Scan(files fs.FS, o Options) (Result, error) {
 	}
 	t, err := walk(files, o.Rules)
 	if err != nil {
-		return Result{}, err
+		return nil, err
 	}
-	s := &scanner{Options: o, tree: t, read: map[reading]*directory{}, called: map[string][]string{}}
-	s.readAll()
-	s.choose()
-	return s.result(), nil
+	return &scanner{Options: o, tree: t, read: map[reading]*directory{}, called: map[string][]string{}}, nil
 }
 
 // A scanner holds one scan. It reads everything first, then decides which
@@ -94,12 +184,14 @@ func Scan(files fs.FS, o Options) (Result, error) {
 type scanner struct {
 	Options
 	*tree
-	read    map[reading]*directory
-	called  map[string][]string // by whom a local module is called, sorted
-	stacks  []string            // directories, sorted
-	demoted []string            // would be stacks, and are called as modules
-	broken  []string
-	configs sync.Map // files of backend_config, by path
+	read      map[reading]*directory
+	called    map[string][]string // by whom a local module is called, sorted
+	stacks    []string            // directories, sorted
+	demoted   []string            // would be stacks, and are called as modules
+	stateless []string            // hold resources, and are neither stacks nor modules
+	broken    []string
+	configs   sync.Map // files of backend_config, by path
+	values    sync.Map // var files that were asked for a variable, by path
 }
 
 // A reading is a directory as one tool reads it.
@@ -117,7 +209,7 @@ func (s *scanner) readAll() {
 	for len(next) > 0 {
 		fresh := make([]*directory, len(next))
 		parallel(len(next), func(i int) {
-			fresh[i] = s.readDirectory(next[i], s.Tool)
+			fresh[i] = s.readDirectory(next[i], s.Tool, s.Cache)
 			s.resolveCalls(fresh[i])
 		})
 		for _, d := range fresh {
@@ -163,6 +255,9 @@ func (s *scanner) choose() {
 			s.broken = append(s.broken, dir)
 		case !included && !s.candidate(d):
 			s.warnings = append(s.warnings, idle(d)...)
+			if s.loose(d) {
+				s.stateless = append(s.stateless, dir)
+			}
 		case circular[dir]:
 			s.broken = append(s.broken, dir)
 		case !included && s.callers(dir, live):
@@ -216,6 +311,14 @@ func (s *scanner) candidate(d *directory) bool {
 		return false
 	}
 	return d.backend != nil || d.estate || d.locked && len(d.files) > 0 || len(d.problems) > 0
+}
+
+// loose reports whether a directory that is no stack holds resources all the
+// same, and is nobody's module: people may take it for a stack (docs/scan.md,
+// rule 38).
+func (s *scanner) loose(d *directory) bool {
+	return d.resources && s.discovered(d.path) && !s.excluded(d.path) && len(s.called[d.path]) == 0 &&
+		!slices.Contains(strings.Split(d.path, "/"), "modules")
 }
 
 // callers reports whether a stack calls dir, itself or through modules. A call
@@ -279,7 +382,7 @@ func (s *scanner) result() Result {
 	built := make([]building, len(s.stacks))
 	parallel(len(s.stacks), func(i int) { built[i] = s.build(s.stacks[i]) })
 
-	r := Result{Scanned: stack.Scanned{Repo: s.Repo, Warnings: s.warnings}, Broken: s.broken, Called: s.demoted, Foreign: s.foreign, Problems: s.problems}
+	r := Result{Scanned: stack.Scanned{Repo: s.Repo, Warnings: s.warnings}, Broken: s.broken, Called: s.demoted, Stateless: s.stateless, Foreign: s.foreign, Problems: s.problems}
 	modules := map[string]bool{}
 	for i, b := range built {
 		r.Warnings = append(r.Warnings, b.warnings...)
@@ -318,17 +421,13 @@ func (s *scanner) result() Result {
 // parallel calls do for every index, on all cores.
 func parallel(n int, do func(i int)) {
 	var group sync.WaitGroup
-	next := make(chan int)
+	var next atomic.Int64
 	for range min(n, runtime.GOMAXPROCS(0)) {
 		group.Go(func() {
-			for i := range next {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
 				do(i)
 			}
 		})
 	}
-	for i := range n {
-		next <- i
-	}
-	close(next)
 	group.Wait()
 }

@@ -1,10 +1,12 @@
 package scan
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"errors"
 	"io"
 	"io/fs"
+	"os"
 	"path"
 	"slices"
 	"strconv"
@@ -26,6 +28,7 @@ const linksMax = 40
 // relative to the root, which is ".".
 type tree struct {
 	files    fs.FS
+	verbatim bool                   // expressions are kept as they are written
 	dirs     map[string][]string    // every directory that was walked: the names in it that matter, sorted
 	odd      map[string]fs.FileMode // what is neither a directory nor a regular file: links, pipes
 	links    []string               // those of odd that are links, sorted
@@ -41,19 +44,32 @@ type tree struct {
 // directory has one place (docs/scan.md, rule 3).
 func walk(files fs.FS, rules Rules) (*tree, error) {
 	t := &tree{files: files, dirs: map[string][]string{}, odd: map[string]fs.FileMode{}, configured: map[string]bool{}}
-	if err := t.visit(".", rules); err != nil {
-		return nil, err
+	for level := []string{"."}; len(level) > 0; {
+		seen, errs := make([][]fs.DirEntry, len(level)), make([]error, len(level))
+		parallel(len(level), func(i int) { seen[i], errs[i] = fs.ReadDir(files, level[i]) })
+		var next []string
+		for i, dir := range level {
+			if errs[i] != nil {
+				return nil, problem.New(api.Invalid, "%s cannot be listed: %w", quote(dir), errs[i])
+			}
+			next = append(next, t.visit(dir, seen[i], rules)...)
+		}
+		level = next
 	}
 	slices.Sort(t.links)
+	slices.Sort(t.foreign)
+	for _, name := range t.links {
+		if _, _, err := t.resolve(name); !matters(path.Base(name)) && errors.Is(err, errOutside) {
+			t.warnings = append(t.warnings, err.Error()+"; it is not followed")
+		}
+	}
 	t.mark()
 	return t, nil
 }
 
-func (t *tree) visit(dir string, rules Rules) error {
-	entries, err := fs.ReadDir(t.files, dir)
-	if err != nil {
-		return problem.New(api.Invalid, "%s cannot be listed: %w", quote(dir), err)
-	}
+// visit notes what is in a directory, and returns the directories that are to be
+// visited next.
+func (t *tree) visit(dir string, entries []fs.DirEntry, rules Rules) (next []string) {
 	if dir != "." && slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == rootName }) {
 		t.warnings = append(t.warnings, quote(path.Join(dir, rootName))+" governs its directory, which is not looked into from here; ask there, with -C")
 		t.foreign = append(t.foreign, dir)
@@ -76,20 +92,14 @@ func (t *tree) visit(dir string, rules Rules) error {
 			}
 		case e.IsDir():
 			if rules.enters(name) {
-				if err := t.visit(name, rules); err != nil {
-					return err
-				}
+				next = append(next, name)
 			}
 		case matters(e.Name()):
 			names = append(names, e.Name())
-		case e.Type()&fs.ModeSymlink != 0:
-			if _, _, err := t.resolve(name); errors.Is(err, errOutside) {
-				t.warnings = append(t.warnings, err.Error()+"; it is not followed")
-			}
 		}
 	}
 	t.dirs[dir] = names
-	return nil
+	return next
 }
 
 // enters reports whether the walk goes into dir. Hidden directories and those
@@ -115,6 +125,10 @@ func (r Rules) enters(dir string) bool {
 // Matters reports whether the scan would read the file of that path, were it in
 // a stack or a module.
 func Matters(name string) bool { return matters(path.Base(name)) }
+
+// Configures reports whether a tool would read the file of that name as
+// configuration.
+func Configures(name string) bool { return isConfiguration(name) }
 
 // matters reports whether a file of that name is part of a stack.
 func matters(name string) bool {
@@ -158,6 +172,9 @@ var errOutside = errors.New("outside the repository")
 // leaves the repository, or is absolute, is refused: what it leads to differs
 // from machine to machine, and nobody reviews it (docs/scan.md, rule 4).
 func (t *tree) resolve(name string) (real string, via []string, err error) {
+	if t.plain(name) {
+		return name, nil, nil
+	}
 	rest, done := strings.Split(path.Clean(name), "/"), "."
 	for len(rest) > 0 {
 		if rest[0] == ".." {
@@ -185,6 +202,19 @@ func (t *tree) resolve(name string) (real string, via []string, err error) {
 	return done, via, nil
 }
 
+// plain reports whether the walk has passed name and no link on the way.
+func (t *tree) plain(name string) bool {
+	if _, walked := t.dirs[name]; walked {
+		return true
+	}
+	i := strings.LastIndexByte(name, '/')
+	if i < 0 || strings.HasPrefix(name[i:], "/.") && strings.Trim(name[i:], "/.") == "" {
+		return false
+	}
+	_, walked := t.dirs[name[:i]]
+	return walked && i+1 < len(name) && t.odd[name]&fs.ModeSymlink == 0
+}
+
 func outside(name string) error {
 	return problem.New(api.Invalid, "%s is outside the repository%w", quote(name), silent{errOutside})
 }
@@ -206,7 +236,41 @@ type file struct {
 }
 
 // read returns the bytes of a file.
-func (t *tree) read(name string) ([]byte, file, error) {
+func (t *tree) read(name string) ([]byte, file, error) { return t.readFrom(standpoint{}, name) }
+
+// A standpoint is an open directory, or none.
+type standpoint struct {
+	dir  string
+	root *os.Root
+}
+
+// stand opens a directory of many files to read. Where that is not possible,
+// they are read all the same.
+func (t *tree) stand(dir string) standpoint {
+	if c, ok := t.files.(checkout); ok {
+		if root, err := c.openDir(dir); err == nil {
+			return standpoint{dir, root}
+		}
+	}
+	return standpoint{}
+}
+
+func (s standpoint) close() {
+	if s.root != nil {
+		s.root.Close()
+	}
+}
+
+// open opens a file, whose path has no links in it.
+func (s standpoint) open(files fs.FS, real string) (fs.File, error) {
+	if s.root != nil && path.Dir(real) == s.dir {
+		return s.root.Open(path.Base(real))
+	}
+	return files.Open(real)
+}
+
+// readFrom is read for somebody who stands somewhere.
+func (t *tree) readFrom(from standpoint, name string) ([]byte, file, error) {
 	real, via, err := t.resolve(name)
 	if err != nil {
 		return nil, file{}, err
@@ -214,22 +278,23 @@ func (t *tree) read(name string) ([]byte, file, error) {
 	if err := t.check(name, real); err != nil {
 		return nil, file{}, err
 	}
-	f, err := t.files.Open(real)
+	f, err := from.open(t.files, real)
 	if err != nil {
 		return nil, file{}, unreadable(name, err)
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, fileSizeMax+1))
+	data := bytes.NewBuffer(make([]byte, 0, 4<<10)) // few files are larger
+	_, err = data.ReadFrom(io.LimitReader(f, fileSizeMax+1))
 	switch {
 	case err != nil:
 		return nil, file{}, unreadable(name, err)
-	case len(data) > fileSizeMax:
+	case data.Len() > fileSizeMax:
 		return nil, file{}, problem.New(api.TooLarge, "%s is larger than %d MiB", quote(name), fileSizeMax>>20)
 	}
 	if len(via) > 0 {
 		via = append(via, real)
 	}
-	return data, file{name, via, sha256.Sum256(data)}, nil
+	return data.Bytes(), file{name, via, sha256.Sum256(data.Bytes())}, nil
 }
 
 // check refuses what must not even be opened, such as a pipe.

@@ -105,6 +105,38 @@ func TestLine(t *testing.T) {
 	}
 }
 
+func TestRecord(t *testing.T) {
+	t.Parallel()
+	r, _ := estate()
+	r.Created, r.Base, r.Commit = at(0), "origin/main\u202e", "0123456789abcdef"
+	for i := range r.Stacks {
+		r.Stacks[i].At = at(i)
+	}
+	for name, o := range map[string]board.Options{
+		"wide":   {},
+		"narrow": {Options: page.Options{Color: true, Width: 70}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var out bytes.Buffer
+			if err := board.Record(&out, r, o); err != nil {
+				t.Fatal(err)
+			}
+			golden(t, "record-"+name, out.Bytes())
+		})
+	}
+}
+
+func TestSummary(t *testing.T) {
+	t.Parallel()
+	r, _ := estate()
+	var out bytes.Buffer
+	if err := board.Summary(&out, r); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "summary", out.Bytes())
+}
+
 func TestClosing(t *testing.T) {
 	t.Parallel()
 	r, _ := estate()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rivo/uniseg"
 
+	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/report/page"
 )
 
@@ -50,6 +51,36 @@ func (b *Board) Table(w io.Writer, now time.Time, o Options) error {
 		whole(p, page.Dim, fmt.Sprintf("%d more: %s", len(folded), tally(folded)), o.Width)
 	}
 	whole(p, page.Bold, b.extent(now), o.Width)
+	_, err := p.WriteTo(w)
+	return err
+}
+
+// Record writes a rollout as its record has it, while nobody need be at work on it:
+// what it was, then a row for each stack, by wave and key, with when it came to what
+// it is (docs/rollouts.md, rule 36).
+func Record(w io.Writer, rollout api.Rollout, o Options) error {
+	p := page.New(o.Options)
+	what := string(rollout.Kind) + ", " + rollout.Created
+	if rollout.Base != "" {
+		what += ", compared with " + rollout.Base
+	}
+	if rollout.Commit != "" {
+		what += ", at commit " + rollout.Commit
+	}
+	whole(p, page.Bold, shown(what), o.Width)
+	head := titles
+	when := slices.Index(titles[:], "time")
+	head[when] = "when"
+	lines := []cells{{text: head, color: page.Plain}}
+	for _, r := range rowsOf(rollout.Stacks) {
+		line := r.cells(time.Time{})
+		line.text[when] = shown(r.At)
+		lines = append(lines, line)
+	}
+	widths := measure(lines)
+	for i, line := range lines {
+		line.write(p, widths, o.Width, i == 0)
+	}
 	_, err := p.WriteTo(w)
 	return err
 }

@@ -1,9 +1,9 @@
 package graph
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"html"
 	"io"
 	"slices"
 	"strings"
@@ -36,11 +36,18 @@ func Matrix(a api.Affected, stacks []api.Stack) api.Matrix {
 			s := byKey[key]
 			m.Include = append(m.Include, api.MatrixEntry{
 				Key: key, Path: s.Path, Instance: s.Instance, Workspace: s.Workspace, Environment: s.Environment,
-				Tool: s.Tool, ToolVersion: s.ToolVersion, Wave: wave,
+				Tool: s.Tool, ToolVersion: s.ToolVersion, Wave: wave, Slug: slug(key),
 			})
 		}
 	}
 	return m
+}
+
+// slug is a key for the name of a file: / and : are dashes, and the end tells a/b
+// from a-b (seed 004, "Identities and names").
+func slug(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return fmt.Sprintf("%s-%x", strings.NewReplacer("/", "-", ":", "-").Replace(key), sum[:4])
 }
 
 // Outputs writes matrix, waves, affected and count as the outputs of a step of
@@ -114,7 +121,7 @@ func summarize(b *strings.Builder, a api.Affected) {
 		}
 	}
 	b.WriteString("\n<table>\n<tr><th>wave</th><th>stack</th><th>why</th></tr>\n")
-	left := fit(b, rows)
+	left := page.Fit(b, rows, summaryMax)
 	b.WriteString("</table>\n")
 	if left > 0 {
 		fmt.Fprintf(b, "\nThere is no room for %s; `assize affected` prints all of them.\n", page.Plural(left, "more stack"))
@@ -128,32 +135,15 @@ func listed(b *strings.Builder, title string, texts []string) {
 	}
 	items := make([]string, len(texts))
 	for i, text := range texts {
-		items[i] = "<li>" + code(text, warningMax) + "</li>\n"
+		items[i] = "<li>" + page.Code(text, warningMax) + "</li>\n"
 	}
 	fmt.Fprintf(b, "\n**%s**\n\n<ul>\n", title)
-	left := fit(b, items)
+	left := page.Fit(b, items, summaryMax)
 	b.WriteString("</ul>\n")
 	if left > 0 {
 		fmt.Fprintf(b, "\nThere is no room for %d more; they are in the log.\n", left)
 	}
 }
 
-// fit writes parts until there is no more room and returns how many are left.
-func fit(b *strings.Builder, parts []string) int {
-	room := summaryMax
-	for i, part := range parts {
-		if room -= len(part); room < 0 {
-			return len(parts) - i
-		}
-		b.WriteString(part)
-	}
-	return 0
-}
-
 // name shows a stack, a module or a path.
-func name(text string) string { return code(text, nameMax) }
-
-// code shows a text of somebody else, on one line, in HTML.
-func code(text string, limit int) string {
-	return "<code>" + html.EscapeString(page.Clip(page.Visible(text), limit)) + "</code>"
-}
+func name(text string) string { return page.Code(text, nameMax) }

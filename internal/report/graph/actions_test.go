@@ -122,3 +122,22 @@ func TestSummaryBound(t *testing.T) {
 		t.Errorf("%d are shown; want %q", shown, left)
 	}
 }
+
+// Seed 004, "Identities and names": keys such as a/b and a-b never share a name.
+func TestSlug(t *testing.T) {
+	t.Parallel()
+	seen := map[string]string{}
+	for _, key := range []string{"a/b", "a-b", "a:b", "a-b-c", "a/b:c", "a:b-c", "."} {
+		outputs := &bytes.Buffer{}
+		a := api.Affected{Stacks: []api.AffectedStack{{Key: key}}, Waves: [][]string{{key}}}
+		if err := graph.Outputs(outputs, a, []api.Stack{{Key: key}}, "end"); err != nil {
+			t.Fatal(err)
+		}
+		_, rest, _ := strings.Cut(outputs.String(), `"slug":"`)
+		slug, _, ok := strings.Cut(rest, `"`)
+		if !ok || strings.ContainsAny(slug, "/:\\") || seen[slug] != "" {
+			t.Errorf("%s is called %q, as %q", key, slug, seen[slug])
+		}
+		seen[slug] = key
+	}
+}

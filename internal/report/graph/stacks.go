@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"fmt"
 	"io"
 	"strings"
 	"unicode/utf8"
@@ -10,8 +11,9 @@ import (
 )
 
 // Stacks lists stacks, one a line: the key, the workspace, and where the state
-// is kept, as far as the code says so.
-func Stacks(w io.Writer, stacks []api.Stack, o page.Options) error {
+// is kept, as far as the code says so. It ends with the directories that have
+// resources and are no stacks (docs/scan.md, rule 38).
+func Stacks(w io.Writer, stacks []api.Stack, stateless []string, o page.Options) error {
 	p := page.New(o)
 	wide := 0
 	for _, s := range stacks {
@@ -31,6 +33,28 @@ func Stacks(w io.Writer, stacks []api.Stack, o page.Options) error {
 	if len(stacks) == 0 {
 		p.Line(0, "There is no stack.")
 	}
+	if len(stateless) > 0 {
+		p.Line(0, p.Paint(page.Dim, passedOver(stateless)))
+	}
 	_, err := p.WriteTo(w)
 	return err
+}
+
+// namesMax is how many directories a line names.
+const namesMax = 5
+
+// passedOver says which directories people might look for among the stacks.
+func passedOver(dirs []string) string {
+	if len(dirs) == 1 {
+		return "1 directory has resources and no backend, and is no stack: " + page.Visible(dirs[0]) + "; stacks.include makes it one"
+	}
+	var names []string
+	for _, dir := range dirs[:min(len(dirs), namesMax)] {
+		names = append(names, page.Visible(dir))
+	}
+	list := strings.Join(names, ", ")
+	if more := len(dirs) - len(names); more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	return fmt.Sprintf("%d directories have resources and no backend, and are no stacks: %s; stacks.include makes them stacks", len(dirs), list)
 }
