@@ -40,7 +40,7 @@ run 0 "echo 'zones = [\"a\", \"b\"]' >>stacks/network/env/dev.tfvars"
 run 0 "assize plan --base main"
 
 say "Before the apply, somebody slips in another version of the shop. Networks and databases are applied as
-# they were judged; what the shop would do now is not what was judged, so it stops, and the names wait."
+# they were judged; the shop is not what was judged any more, so it stops, and the names wait."
 run 0 "sed -i 's/shop:1.4.0/shop:1.5.0/' stacks/service/main.tf"
 run 3 "assize apply"
 

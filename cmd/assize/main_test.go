@@ -60,7 +60,7 @@ func TestScript(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		UpdateScripts:       *update,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "quiet": quiet},
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "quiet": quiet, "page": page},
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("PATH", e.Getenv("PATH")+string(os.PathListSeparator)+bin)
 			e.Setenv("DATA", filepath.Join(root, "testdata"))

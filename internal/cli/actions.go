@@ -9,9 +9,24 @@ import (
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/repo"
 	"github.com/assize-iac/assize/internal/report"
+	drawing "github.com/assize-iac/assize/internal/report/board"
 	"github.com/assize-iac/assize/internal/report/graph"
 	"github.com/assize-iac/assize/internal/report/page"
 )
+
+// summarize adds what a rollout has come to to the summary of a step of GitHub
+// Actions. Elsewhere it writes nothing.
+func summarize(r api.Rollout) error {
+	path := os.Getenv("GITHUB_STEP_SUMMARY")
+	if os.Getenv("GITHUB_ACTIONS") != "true" || path == "" {
+		return nil
+	}
+	var summary bytes.Buffer
+	if err := drawing.Summary(&summary, r); err != nil {
+		return err
+	}
+	return repo.AppendFile(path, summary.Bytes())
+}
 
 // handOn gives what is affected to the other jobs of a workflow of GitHub
 // Actions, and to whoever reads its summary (docs/stacks.md, rules 24 and 25).

@@ -3,6 +3,10 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,16 +18,25 @@ import (
 	"github.com/assize-iac/assize/internal/problem"
 	"github.com/assize-iac/assize/internal/report/page"
 	"github.com/assize-iac/assize/internal/runner"
-	"github.com/assize-iac/assize/internal/tofu"
+	"github.com/assize-iac/assize/internal/settings"
 )
 
-const applyHelp = `Apply the plan that assize plan has saved, and no other.
+const applyHelp = `Apply the plans that assize plan has saved, and no others.
+
+In the directory of a stack, its saved plan is applied; elsewhere, what the last
+assize plan over several stacks has planned, wave by wave. Nobody is asked: the plans
+were shown when they were made.
+
+A stack that depends on one that was applied is planned again. If it would do what
+was judged, it goes on; else it stops (exit 3) and shows the difference, and the next
+assize apply goes on with the new plan. An apply that was cut short goes on where it
+stood. What fails blocks what depends on it, and nothing else.
 
 The apply is refused (exit 3) when the plan file, the configuration, the lock file,
-the variables, the tool, the workspace or the state are not those of the plan's
-warrant. Then the policies that are named here judge the plan again (exit 5 when it
-violates one); without a policy flag, those of assize.yaml that bind the stack. What
-a soft-mandatory policy denies needs an override that still holds (assize override).
+the variables, the settings, the tool, the workspace or the state are not those of the
+plan's warrant. Then the policies that are named here judge the plan again (exit 5
+when it violates one); without a policy flag, those of assize.yaml that bind the stack.
+What a soft-mandatory policy denies needs an override that still holds (assize override).
 
 Where the plan came from is known from its warrant. --kind, --commit and the flags
 like them need not be said again, and must not say otherwise.
@@ -31,49 +44,72 @@ like them need not be said again, and must not say otherwise.
 A saved plan can be applied once. Ctrl-C asks the tool to stop in its own order; a
 second Ctrl-C makes it stop at once, and what it did last may be lost.
 
-  assize apply --policy policy/rules.json
-  assize apply review.tfplan -C infra/prod
+  assize apply
+  assize apply infra/network:prod
+  assize apply review.tfplan -C infra/prod --policy policy/rules.json
 `
 
 type applyOptions struct {
-	policies  policyFlags
-	from      provenanceFlags
-	dir, file string
-	override  []string
-	json      bool
-	again     string // the flags of a plan that would take the place of this one, for hints
-	command   string // this command, for hints
+	policies policyFlags
+	from     provenanceFlags
+	at       where
+	file     string
+	override []string
+	json     bool
+	again    string        // the flags of a plan that would take the place of this one, for hints
+	command  string        // this command, for hints
+	said     []api.Verdict // which need not be said again
+	seal     string        // of the only warrant that will do; "" is the one that is there
 }
 
 func newApplyCmd(g *Globals) *cobra.Command {
 	var o applyOptions
+	var c choice
 	cmd := &cobra.Command{
-		Use:   "apply [FILE]",
-		Short: "Apply exactly the plan that was judged",
+		Use:   "apply [FILE | STACK...]",
+		Short: "Apply exactly the plans that were judged",
 		Long:  applyHelp + exitHelp,
-		Args:  savedPlanArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 1 {
-				o.file = args[0]
+			c.args = args
+			if !c.one() {
+				return applyMany(cmd, g, c, o)
 			}
-			o.again = again(cmd, o.file)
-			o.command = applying(o.file, ".", o.override...) + chosen(cmd, everyName())
+			if err := c.loud(); err != nil {
+				return err
+			}
+			o.at, o.file = savedPlan(c.dir, args)
+			if key, ok := o.planAgain(g); ok {
+				c.args = []string{key} // to be planned again and compared, as a stack of many is
+				return applyMany(cmd, g, c, o)
+			}
+			o.again = again(cmd, o.at, o.file)
+			o.command = applying(o.file, o.at.named(), o.override...) + chosen(cmd, everyName())
 			return runApply(cmd.Context(), g, o)
 		},
 	}
+	c.register(cmd)
+	cmd.Flags().BoolVar(&c.all, "all", false, "all that the last plan over several stacks has planned, in the directory of a stack, too")
 	o.policies.register(cmd)
 	o.from.register(cmd)
-	cmd.Flags().StringVarP(&o.dir, "chdir", "C", ".", "work in `DIR`, the stack's directory; paths are relative to it")
 	cmd.Flags().StringArrayVar(&o.override, "override", nil, "take the overrides of `FILE` (repeatable; default the file beside the warrant, if there is one)")
-	cmd.Flags().BoolVar(&o.json, "json", false, "print what the apply came to on standard output, and nothing else")
+	cmd.Flags().BoolVar(&o.json, "json", false, "print what the apply came to, or events, on standard output, and nothing else")
 	return cmd
 }
 
-// runApply prints the result as JSON whatever it is, so that a program need
-// not read words.
+// planAgain reports whether assize.yaml wants no saved plan to be applied as it is,
+// and of which stack (docs/rollouts.md, rule 23).
+func (o applyOptions) planAgain(g *Globals) (key string, ok bool) {
+	quiet := *g
+	quiet.Err = io.Discard // what is wrong is said when it is applied
+	t, err := o.at.find(&quiet)
+	return t.key.String(), err == nil && o.file == "" && !t.cfg.Settings.Apply.FromPlan.Value
+}
+
+// runApply applies the plan of one stack. It prints the result as JSON whatever
+// it is, so that a program need not read words.
 func runApply(ctx context.Context, g *Globals, o applyOptions) error {
-	result := api.Applied{Outcome: api.ApplyFailed, Refusals: []api.Refusal{}, Policies: []api.Verdict{}, Findings: []api.Finding{}, Overrides: []api.Override{}}
-	err := retyped(o.again, apply(ctx, g, o, &result))
+	result := noResult()
+	err := retyped(o.again, applyAlone(ctx, g, o, &result))
 	if !o.json {
 		return err
 	}
@@ -86,38 +122,62 @@ func runApply(ctx context.Context, g *Globals, o applyOptions) error {
 	return err
 }
 
+// noResult is that of an apply that has not got anywhere.
+func noResult() api.Applied {
+	return api.Applied{Outcome: api.ApplyFailed, Refusals: []api.Refusal{}, Policies: []api.Verdict{}, Findings: []api.Finding{}, Overrides: []api.Override{}}
+}
+
+func applyAlone(ctx context.Context, g *Globals, o applyOptions, result *api.Applied) error {
+	t, err := o.at.find(g)
+	if err != nil {
+		return err
+	}
+	stack, err := t.open(settings.Apply)
+	if err != nil {
+		return err
+	}
+	g.warnUnenforced(t.cfg)
+	ctx, sig, stop := listen(ctx)
+	defer stop()
+	w := g.alone(stack, sig, filepath.Base(t.dir()), o.json)
+	defer w.progress.stop()
+	saved := func() bool {
+		_, warrant := stack.Files(o.file)
+		_, err := os.Lstat(warrant)
+		return err == nil
+	}
+	return g.noteApplied(t, o.file, destroying(stack, o.file), saved, func() error { return apply(ctx, g, w, o, result) })
+}
+
 // apply goes from what costs nothing to what changes the world: the warrant,
 // what stands still, what the tool says, the policies, the gate, the apply
 // (docs/warrant.md, rule 4). result is filled in on the way.
-func apply(ctx context.Context, g *Globals, o applyOptions, result *api.Applied) error {
-	dir, err := stackDir(o.dir)
-	if err != nil {
-		return err
-	}
+func apply(ctx context.Context, g *Globals, w *work, o applyOptions, result *api.Applied) error {
 	if err := o.from.applicable(); err != nil {
 		return err
 	}
-	stack := &runner.Stack{Session: tofu.Session{Dir: dir}}
+	stack := w.stack
 	saved, err := stack.Take(o.file)
 	if err != nil {
-		return noSavedPlan(err, o)
+		return noSavedPlan(stack, err, o)
 	}
 	defer saved.Close()
 	warrant, err := gate.Open(saved.Warrant)
 	if err != nil {
 		return refused(result, []api.Refusal{{What: "warrant", Message: err.Error(), Hint: problem.Hint(err)}})
 	}
+	if o.seal != "" && warrant.Seal != o.seal {
+		return problem.New(api.Conflict, "another plan was saved meanwhile").WithHint("assize apply")
+	}
 	result.Warrant, result.Run, result.Summary = warrant.Seal, warrant.Run, warrant.Summary
+	if err := stack.Equip(); err != nil {
+		return err
+	}
 	run, err := o.from.over(warrant.Binding.Provenance)
 	if err != nil {
 		return err
 	}
-	ctx, w, err := g.workOn(ctx, stack, o.json)
-	if err != nil {
-		return err
-	}
-	defer w.stop()
-	now, err := observe(ctx, stack, saved, warrant.Binding, vouched(run.From), result)
+	now, err := observe(ctx, stack, saved.Digest, warrant.Binding, vouched(run.From), result)
 	if err != nil {
 		return err
 	}
@@ -126,7 +186,7 @@ func apply(ctx context.Context, g *Globals, o applyOptions, result *api.Applied)
 	}
 	// What is stale is refused before any policy is read (seed 003, "Where each
 	// command judges").
-	jury, err := g.usable(dir, o.policies)
+	jury, err := g.usable(stack.Session.Dir, o.policies)
 	if err != nil {
 		result.Outcome = api.ApplyViolated
 		return err
@@ -151,19 +211,22 @@ func apply(ctx context.Context, g *Globals, o applyOptions, result *api.Applied)
 		return problem.New(api.Unavailable, "interrupted; nothing was applied")
 	}
 	if !decision.Allowed() {
-		return deny(g, w, decision, o, result)
+		return deny(w, decision, o, result)
+	}
+	if err := prepared(ctx, w, runner.HookRun{RunID: warrant.Run, PlanJSON: judged.Raw, PlanFile: saved.File()}, warrant, now, result); err != nil {
+		return err
 	}
 	if len(result.Policies) == 0 {
 		fmt.Fprintf(w.out, "The plan was not judged again: %s.\n", jury.unnamed)
 	}
-	return typed("assize apply", o.command, carryOut(ctx, g, w, saved, warrant, result))
+	return typed("assize apply", o.command, carryOut(ctx, w, saved, warrant, o.said, result))
 }
 
 // observe refuses everything that has moved, in two steps: what can be seen
 // without the tool comes first, for a tool or a lock file that is not the
-// plan's must not even be run.
-func observe(ctx context.Context, stack *runner.Stack, saved *runner.Saved, was api.Binding, from api.Provenance, result *api.Applied) (api.Binding, error) {
-	now, err := stack.Still(api.Binding{Plan: saved.Digest, Salt: was.Salt, VarFiles: was.VarFiles, Flags: was.Flags, Provenance: from})
+// plan's must not even be run. digest is that of the plan file.
+func observe(ctx context.Context, stack *runner.Stack, digest string, was api.Binding, from api.Provenance, result *api.Applied) (api.Binding, error) {
+	now, err := stack.Still(api.Binding{Plan: digest, Mode: was.Mode, Salt: was.Salt, VarFiles: was.VarFiles, Flags: was.Flags, Provenance: from})
 	if err != nil {
 		return api.Binding{}, err
 	}
@@ -192,6 +255,23 @@ func observe(ctx context.Context, stack *runner.Stack, saved *runner.Saved, was 
 	return now, nil
 }
 
+// prepared runs the hook that goes before an apply, and looks once more at what
+// it could have changed.
+func prepared(ctx context.Context, w *work, hook runner.HookRun, warrant api.Warrant, now api.Binding, result *api.Applied) error {
+	if err := w.stack.Hook(ctx, "pre-apply", hook); err != nil {
+		return err
+	}
+	again, err := w.stack.Still(now)
+	if err != nil {
+		return err
+	}
+	again.Tool.Version, again.State = now.Tool.Version, now.State // the tool itself holds the plan against the state
+	if refusals := gate.Compare(warrant.Binding, again); len(refusals) > 0 {
+		return refused(result, refusals)
+	}
+	return nil
+}
+
 // decide asks the gate, which sees everything at once: nothing that was
 // compared above is taken for granted. What overrides say is shown without the
 // secrets of the plan.
@@ -212,15 +292,15 @@ func decide(f gate.Facts, p *plan.Plan, result *api.Applied) (gate.Decision, err
 }
 
 // deny says why the gate refuses: 5 when policies are the only reason, else 3.
-func deny(g *Globals, w *work, decision gate.Decision, o applyOptions, result *api.Applied) error {
+func deny(w *work, decision gate.Decision, o applyOptions, result *api.Applied) error {
 	if !decision.Violation() {
 		return refused(result, decision.Refusals())
 	}
 	result.Outcome, result.Refusals = api.ApplyViolated, decision.Refusals()
-	if err := printVerdicts(w.out, g.Err, result.Policies, result.Overrides, w.look); err != nil {
+	if err := printVerdicts(w.out, w.err, result.Policies, result.Overrides, w.look); err != nil {
 		return err
 	}
-	fmt.Fprint(g.Err, "\nnothing was applied\n")
+	fmt.Fprint(w.err, "\nnothing was applied\n")
 	missing := missingOverrides(decision.Refusals(), o)
 	if len(missing) == 0 {
 		return &Exit{Code: ExitPolicy}
@@ -229,17 +309,14 @@ func deny(g *Globals, w *work, decision gate.Decision, o applyOptions, result *a
 }
 
 // carryOut applies a plan that the gate has let pass.
-func carryOut(ctx context.Context, g *Globals, w *work, saved *runner.Saved, warrant api.Warrant, result *api.Applied) error {
-	if err := printVerdicts(w.out, g.Err, result.Policies, result.Overrides, w.look); err != nil {
-		return err
+func carryOut(ctx context.Context, w *work, saved *runner.Saved, warrant api.Warrant, said []api.Verdict, result *api.Applied) error {
+	if !reflect.DeepEqual(said, result.Policies) {
+		if err := printVerdicts(w.out, w.err, result.Policies, result.Overrides, w.look); err != nil {
+			return err
+		}
 	}
-	// The tool gets the streams themselves where they outlive this process: a
-	// progress line between them would not.
-	w.progress.step("")
-	stack := w.stack
-	stack.Step = nil
-	stack.Session.Out, stack.Session.Err = w.out, g.Err
-	state, err := stack.Apply(ctx, saved, warrant.Binding.State)
+	w.handOver()
+	state, err := w.stack.Apply(ctx, saved, warrant.Binding.State)
 	result.State = state
 	if problem.Code(err) == api.Conflict { // somebody else got the plan, or made another: it was not begun
 		result.Outcome = api.ApplyRefused
@@ -249,7 +326,7 @@ func carryOut(ctx context.Context, g *Globals, w *work, saved *runner.Saved, war
 	}
 	result.Outcome = api.ApplyDone
 	fmt.Fprintf(w.out, "\nApplied what was planned at %s%s.\n", warrant.Created, under(result.Policies, len(result.Overrides)))
-	return nil
+	return w.stack.Hook(ctx, "post-apply", runner.HookRun{RunID: warrant.Run})
 }
 
 // under says who judged, and how many of them were overridden.
@@ -288,7 +365,11 @@ func because(refusals []api.Refusal) error {
 
 // noSavedPlan says it in the words of seed 003 when a policy was named: then
 // nobody may think that a plain apply would be judged.
-func noSavedPlan(err error, o applyOptions) error {
+func noSavedPlan(stack *runner.Stack, err error, o applyOptions) error {
+	if _, warrant, kept := conditionalPlan(stack); kept == nil && o.file == "" {
+		return problem.New(api.Stale, "the plan is conditional: it was made against what %s will be", strings.Join(warrant.Upstream, " and ")).
+			WithHint("assize apply at the root, which plans it again when that has been applied")
+	}
 	if problem.Code(err) != api.NotFound || !o.policies.named() {
 		return err
 	}

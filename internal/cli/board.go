@@ -95,8 +95,8 @@ func (b *board) draw() {
 // one in the end.
 const tableMin = 3
 
-// writer returns a writer of text that stands above the table, or on standard error
-// where there is none. Whole lines are written, so that stacks which write at the
+// writer returns a writer of text that stands above the table or between the lines,
+// and with events, on standard error. Whole lines are written, so that stacks which write at the
 // same time, each with a writer of its own, do not mix in one.
 func (b *board) writer() io.Writer {
 	b.mu.Lock()
@@ -128,7 +128,11 @@ func (b *board) print(lines []byte) error {
 	if b.screen != nil {
 		return b.screen.print(lines)
 	}
-	_, err := b.err.Write(lines)
+	w := b.out
+	if b.json {
+		w = b.err
+	}
+	_, err := w.Write(lines)
 	return err
 }
 

@@ -68,12 +68,12 @@ func TestBoardLines(t *testing.T) {
 				t.Fatal(failed)
 			}
 			want := "wave 1 of 2: 2 stacks\nnetwork:dev  planned  +3 ~0 -0  1.2s  1 warning\nnetwork:prod  failed  2.0s\n" + tt.want +
-				"wave 2 of 2: 1 stack\ndns:prod  blocked  waits for network:prod\n" + boardClosing
+				"wave 2 of 2: 1 stack\ndns:prod  blocked  waits for network:prod\nanother\none begins\nhalf\n" + boardClosing
 			if diff := cmp.Diff(want, out.String()); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff("another\none begins\nhalf\n", err.String()); diff != "" {
-				t.Errorf("beside it (-want +got):\n%s", diff)
+			if err.Len() > 0 {
+				t.Errorf("beside it is %q", &err)
 			}
 		})
 	}

@@ -60,7 +60,15 @@ func newRootCmd(g *Globals) *cobra.Command {
 		Use:   "assize",
 		Short: "Decide whether a change to infrastructure may happen, and carry out exactly what was judged",
 		Long: `Assize judges the plans of OpenTofu and Terraform by policies in three languages
-(rules as data, Rego, CUE) and applies exactly the plans that were judged.
+(rules as data, Rego, CUE) and applies exactly the plans that were judged: those of
+one stack, or of all stacks that a change affects, in their order.
+
+  assize plan --base main              plan what differs from main, and what depends on it
+  assize apply                         apply that, and nothing else
+  assize status                        what became of it, and what is next
+  assize drift                         what was changed outside of the configuration?
+  assize policy check plan.json --rules policy/rules.json
+                                       judge a plan that something else has made
 ` + exitHelp,
 		Args:          cobra.ArbitraryArgs,
 		SilenceErrors: true,
@@ -81,7 +89,7 @@ func newRootCmd(g *Globals) *cobra.Command {
 		return problem.New(api.Invalid, "%w", err).WithHint("see `%s --help`", cmd.CommandPath())
 	})
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newPlanCmd(g), newApplyCmd(g), newOverrideCmd(g), newStacksCmd(g), newGraphCmd(g), newAffectedCmd(g), newConfigCmd(g), newShowCmd(g), newDiffCmd(g), newPolicyCmd(g), newVersionCmd(g))
+	root.AddCommand(newPlanCmd(g), newApplyCmd(g), newDestroyCmd(g), newDriftCmd(g), newStatusCmd(g), newOverrideCmd(g), newStacksCmd(g), newGraphCmd(g), newAffectedCmd(g), newConfigCmd(g), newShowCmd(g), newDiffCmd(g), newPolicyCmd(g), newAuditCmd(g), newArtifactCmd(g), newVersionCmd(g))
 	return root
 }
 

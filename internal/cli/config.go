@@ -101,29 +101,35 @@ func stackKey(cfg repo.Config, dir string, args []string) (stack.Key, error) {
 			WithHint("write the path from the directory of %s, and :instance where the stack has instances", repo.ConfigName)
 	}
 	// A nearer file governs the stack, and what this one says would not be true.
-	nearer, err := repo.Settings(full)
-	if err == nil && nearer.Root != cfg.Root {
+	nearer, found, err := repo.FindConfig(full)
+	if err == nil && found && nearer.Root != cfg.Root {
 		err = problem.New(api.Invalid, "another %s than that of %s governs %s", repo.ConfigName, cfg.Root, key.Path).
-			WithHint("ask there: assize config -C %s", key.Path)
+			WithHint("name it with -C %s instead", key.Path)
 	}
 	return key, err
 }
 
 func inForce(cfg repo.Config, key stack.Key) (api.Config, error) {
-	directory, err := cfg.Directory(key.Path)
+	e, warnings, err := effective(cfg, key)
 	if err != nil {
-		return api.Config{}, err
-	}
-	matched, err := cfg.MatchVarFiles(key.Path)
-	if err != nil {
-		return api.Config{}, err
-	}
-	e, warnings, err := settings.ResolveKey(settings.Lookup{Root: cfg.Settings, Directory: directory, Matched: matched}, key)
-	if err != nil {
-		return api.Config{}, err
-	}
-	if err := e.Override(os.Getenv); err != nil {
 		return api.Config{}, err
 	}
 	return inforce.List(cfg.Settings, cfg.Panels(key.Path), e, warnings), nil
+}
+
+// effective is what holds for a stack, the variables of this process included.
+func effective(cfg repo.Config, key stack.Key) (e settings.Effective, warnings []string, err error) {
+	directory, err := cfg.Directory(key.Path)
+	if err != nil {
+		return e, nil, err
+	}
+	matched, err := cfg.MatchVarFiles(key.Path)
+	if err != nil {
+		return e, nil, err
+	}
+	e, warnings, err = settings.ResolveKey(settings.Lookup{Root: cfg.Settings, Directory: directory, Matched: matched}, key)
+	if err != nil {
+		return e, nil, err
+	}
+	return e, warnings, e.Override(os.Getenv)
 }

@@ -10,7 +10,7 @@ import (
 
 // variables are the ones that this version reads.
 var variables = []string{
-	"ASSIZE_BACKEND_CONFIG", "ASSIZE_TERRAFORM_BIN", "ASSIZE_TOFU_BIN", "ASSIZE_TOOL", "ASSIZE_TOOL_VERSION",
+	"ASSIZE_ARTIFACT_KEY", "ASSIZE_BACKEND_CONFIG", "ASSIZE_TERRAFORM_BIN", "ASSIZE_TOFU_BIN", "ASSIZE_TOOL", "ASSIZE_TOOL_VERSION",
 }
 
 // forHooks are the ones that hooks are told things by. A hook may call assize,

@@ -21,7 +21,8 @@ const exitHelp = `
 Exit codes:
   0  done; for a judgement: nothing blocks
   1  for "policy check", "test" and "replay": the policy said no. For others: an error
-  2  for those three: it could not be judged. With --detailed-exitcode: there are changes
+  2  for those three: it could not be judged. With --detailed-exitcode: there are changes.
+     For "drift": a stack has drifted
   3  refused: the gate, a lock, a permission, a stale plan
   5  a plan violates a policy, or a named policy cannot be used
   6  reserved: a specification does not evaluate

@@ -29,9 +29,18 @@ type jury struct {
 	unnamed string // why there are no policies, if there are none
 }
 
+// A reading is a jury as it was found.
+type reading struct {
+	jury jury
+	err  error
+}
+
 // jury reads everything that judges in dir. Exceptions that cannot be read are
 // not an error yet: like a policy that cannot, they get an errored verdict.
 func (g *Globals) jury(dir string, flags policyFlags) (jury, error) {
+	if flags.read != nil {
+		return flags.read.jury, flags.read.err
+	}
 	b := jury{engines: g.Engines, clock: g.Now, place: "."}
 	cfg, err := flags.governing(dir) // once, for everything must come from one reading
 	if err != nil {

@@ -21,7 +21,8 @@ import (
 	"github.com/assize-iac/assize/internal/repo"
 	"github.com/assize-iac/assize/internal/report"
 	"github.com/assize-iac/assize/internal/runner"
-	"github.com/assize-iac/assize/internal/tofu"
+	"github.com/assize-iac/assize/internal/settings"
+	"github.com/assize-iac/assize/internal/stack"
 )
 
 const overrideHelp = `Let the saved plan be applied although it violates soft-mandatory policies, and say
@@ -32,6 +33,10 @@ hard-mandatory or could not be judged.
   assize override --justification "Approved migration, INFRA-2214" --for 2h
   assize override -C infra/prod review.tfplan --justification "INFRA-2214" --expires 2026-12-01T18:00:00Z
 
+  assize override 'infra/*:dev' --justification "INFRA-2214"
+
+Of several stacks, each gets one of its own whose saved plan needs one.
+
 Who overrides is taken from $USER. It is a label: on one machine nobody verifies it.
 `
 
@@ -39,7 +44,8 @@ Who overrides is taken from $USER. It is a label: on one machine nobody verifies
 const lasts = "4h"
 
 type overrideOptions struct {
-	dir, file, out string
+	at             where
+	file, out      string
 	justification  string
 	results        []string
 	lasts, expires string
@@ -47,20 +53,21 @@ type overrideOptions struct {
 
 func newOverrideCmd(g *Globals) *cobra.Command {
 	var o overrideOptions
+	var dir string
 	cmd := &cobra.Command{
-		Use:   "override [FILE]",
+		Use:   "override [FILE | STACK...]",
 		Short: "Let a saved plan pass that soft-mandatory policies refuse",
 		Long:  overrideHelp + exitHelp,
-		Args:  savedPlanArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 1 {
-				o.file = args[0]
+			if len(args) > 1 || len(args) == 1 && isPattern(args[0]) {
+				return overrideMany(cmd, g, choice{dir: dir, args: args, parallel: 1}, o)
 			}
-			return retyped(again(cmd, o.file), typed("assize apply", applying(o.file, o.dir), runOverride(g, o)))
+			o.at, o.file = savedPlan(dir, args)
+			return retyped(again(cmd, o.at, o.file), typed("assize apply", applying(o.file, o.at), runOverride(g, o)))
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&o.dir, "chdir", "C", ".", "work in `DIR`, the stack's directory; paths are relative to it")
+	flags.StringVarP(&dir, "chdir", "C", ".", "work in `DIR`, the stack's directory; paths are relative to it")
 	flags.StringVar(&o.justification, "justification", "", "why: `TEXT` of 1 to 2,000 characters")
 	flags.StringArrayVar(&o.results, "policy-result", nil, "override only the result with this `DIGEST` (repeatable; default all that need it)")
 	flags.StringVar(&o.lasts, "for", "", "`HOW LONG` it holds, such as 2h30m, at most 24h (default "+lasts+")")
@@ -70,15 +77,84 @@ func newOverrideCmd(g *Globals) *cobra.Command {
 }
 
 func runOverride(g *Globals, o overrideOptions) error {
-	dir, err := stackDir(o.dir)
+	t, err := o.at.find(g)
 	if err != nil {
 		return err
 	}
-	stack := &runner.Stack{Session: tofu.Session{Dir: dir}}
+	stack, err := t.open(settings.Plan)
+	if err != nil {
+		return err
+	}
 	warrant, err := savedWarrant(stack, o.file)
 	if err != nil {
 		return err
 	}
+	if err := o.override(g, t, stack, warrant); err != nil {
+		return err
+	}
+	fmt.Fprintf(g.Out, "Next: %s\n", applying(o.file, o.at, o.out))
+	o.advise(g, t, warrant)
+	return nil
+}
+
+// overrideMany overrides the saved plans of several stacks that need it, each on
+// its own.
+func overrideMany(cmd *cobra.Command, g *Globals, c choice, o overrideOptions) error {
+	if err := errors.Join(c.valid(), refuseFlags(cmd, "output", "policy-result")); err != nil {
+		return err
+	}
+	e, err := readEstate(cmd.Context(), c.dir)
+	if err != nil {
+		return err
+	}
+	keys, err := c.named(e)
+	if err != nil {
+		return err
+	}
+	done := 0
+	for _, k := range keys {
+		o.at = where{c.dir, k.String()}
+		needed, err := o.overrideNeeded(g, e.cfg, k)
+		if err != nil {
+			return typed("assize apply", "assize apply"+inDir(c.dir), retyped(o.at.words(), err))
+		}
+		if needed {
+			done++
+		}
+	}
+	if done == 0 {
+		return problem.New(api.Refused, "none of these %s has a saved plan that needs an override", count(len(keys), "stack", "stacks"))
+	}
+	fmt.Fprintf(g.Out, "Next: assize apply%s\n", inDir(c.dir))
+	return e.finish(g, nil)
+}
+
+// overrideNeeded overrides the saved plan of a stack, unless there is none or it
+// needs no override.
+func (o overrideOptions) overrideNeeded(g *Globals, cfg repo.Config, k stack.Key) (needed bool, err error) {
+	t, _, err := targetOf(cfg, k)
+	if err != nil {
+		return false, err
+	}
+	s, err := t.open(settings.Plan)
+	if err != nil {
+		return false, err
+	}
+	warrant, err := savedWarrant(s, "")
+	if problem.Code(err) == api.NotFound || err == nil && len(gate.Soft(warrant)) == 0 {
+		return false, nil
+	}
+	if err == nil {
+		err = o.override(g, t, s, warrant)
+	}
+	if err == nil {
+		o.advise(g, t, warrant)
+	}
+	return true, err
+}
+
+// override writes the override of one saved plan.
+func (o overrideOptions) override(g *Globals, t target, stack *runner.Stack, warrant api.Warrant) error {
 	now := g.Now()
 	grant, err := o.grant(now)
 	if err != nil {
@@ -92,17 +168,21 @@ func runOverride(g *Globals, o overrideOptions) error {
 	if place == "" {
 		place, run = besideWarrant(stack, o.file), warrant.Run
 	}
-	if err := keepOverride(stack, place, fromHere(o.dir, place), run, doc, now); err != nil {
+	if err := keepOverride(stack, place, o.at.fromHere(t, place), run, doc, now); err != nil {
 		return err
 	}
 	if err := report.Overridden(g.Out, doc.Overrides); err != nil {
 		return err
 	}
-	fmt.Fprintf(g.Out, "The override is saved in %s.\nNext: %s\n", fromHere(o.dir, place), applying(o.file, o.dir, o.out))
-	if !judgedAsConfigured(dir, warrant) {
+	fmt.Fprintf(g.Out, "The override is saved in %s.\n", o.at.fromHere(t, place))
+	return nil
+}
+
+// advise says what an apply has to be told so that the same policies judge.
+func (o overrideOptions) advise(g *Globals, t target, warrant api.Warrant) {
+	if !judgedAsConfigured(t.dir(), warrant) {
 		fmt.Fprintln(g.Out, "Add the flags of assize plan that say how policies judge, such as --data: without them they are not those that were overridden.")
 	}
-	return nil
 }
 
 // judgedAsConfigured reports whether assize.yaml alone names everybody who judged
@@ -259,14 +339,14 @@ func overridden(v api.Verdict, granted []api.Override) (api.Override, bool) {
 }
 
 // overriding completes a command that overrides the saved plan in file.
-func overriding(file, dir string) string {
-	return "assize override --justification TEXT" + quoteAll(file) + inDir(dir)
+func overriding(file string, at where) string {
+	return "assize override" + quoteAll(file) + at.words() + " --justification TEXT"
 }
 
 // applying completes a command that applies the saved plan in file, judged by the
 // policies of assize.yaml.
-func applying(file, dir string, overrides ...string) string {
-	command := "assize apply" + quoteAll(file) + inDir(dir)
+func applying(file string, at where, overrides ...string) string {
+	command := "assize apply" + quoteAll(file) + at.words()
 	for _, path := range overrides {
 		command += flagged("--override", path)
 	}
@@ -275,7 +355,7 @@ func applying(file, dir string, overrides ...string) string {
 
 // overrideAgain completes a hint to make another override.
 func (o applyOptions) overrideAgain(err error) error {
-	return &problem.Error{Code: problem.Code(err), Message: err.Error(), Hint: overriding(o.file, o.dir), Cause: err}
+	return &problem.Error{Code: problem.Code(err), Message: err.Error(), Hint: overriding(o.file, o.at), Cause: err}
 }
 
 // missingOverrides are the refusals that the policies' own findings do not
@@ -288,9 +368,9 @@ func missingOverrides(refusals []api.Refusal, o applyOptions) []api.Refusal {
 		}
 		switch {
 		case r.Hint == "assize override":
-			r.Hint = overriding(o.file, o.dir)
+			r.Hint = overriding(o.file, o.at)
 		case r.Hint == "assize apply" && o.policies.named():
-			r.Hint = applying(o.file, o.dir, o.override...)
+			r.Hint = applying(o.file, o.at, o.override...)
 		case r.Hint == "assize apply": // then those of assize.yaml have judged, and it is none of them by now
 			r.Hint = "list it in " + repo.ConfigName + " again, or run assize plan"
 		}
@@ -299,26 +379,14 @@ func missingOverrides(refusals []api.Refusal, o applyOptions) []api.Refusal {
 	return missing
 }
 
-// inDir repeats -C.
-func inDir(dir string) string {
-	if dir == "." {
-		return ""
-	}
-	return flagged("-C", dir)
-}
-
 // printSoft says what a kept plan still needs, and how to give it.
-func printSoft(g *Globals, w api.Warrant, o planOptions) error {
-	file := o.out
-	if file == "" {
-		file = runner.DefaultFile
-	}
+func printSoft(g *Globals, w api.Warrant, file string, o planOptions) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "\nThe plan is kept in %s. An apply needs an override of what soft-mandatory policies said:\n", fromHere(o.dir, file))
+	fmt.Fprintf(&b, "\nThe plan is kept in %s. An apply needs an override of what soft-mandatory policies said:\n", file)
 	if err := report.Results(&b, gate.Soft(w)); err != nil {
 		return err
 	}
-	fmt.Fprintf(&b, "Next: %s\nThen: assize apply%s%s\n", overriding(o.out, o.dir), quoteAll(o.out), o.apply)
+	fmt.Fprintf(&b, "Next: %s\nThen: %s%s\n", overriding(o.out, o.at), applying(o.out, o.at.named()), o.apply)
 	_, err := g.Err.Write(b.Bytes())
 	return err
 }

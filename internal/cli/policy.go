@@ -31,6 +31,8 @@ func newPolicyCmd(g *Globals) *cobra.Command {
 
 // policyFlags name policies by their language and say how Rego is read.
 type policyFlags struct {
+	read *reading // what they come to, where it was read before; nil reads it
+
 	rules, rego, cue, any []string
 	namespaces, data      []string
 	allNamespaces         bool

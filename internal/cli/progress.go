@@ -27,6 +27,7 @@ type progress struct {
 	drawn   bool
 	midLine bool // the last output did not end its line
 	done    chan struct{}
+	told    func(doing string) // instead of a line; nil for none
 }
 
 // newProgress draws on w only where out is a terminal, too: a line that moves
@@ -39,6 +40,11 @@ func newProgress(w, out io.Writer, subject string) *progress {
 		go p.tick()
 	}
 	return p
+}
+
+// told is a progress that somebody else shows.
+func told(of func(doing string)) *progress {
+	return &progress{done: make(chan struct{}), told: of}
 }
 
 func onTerminal(w io.Writer) bool {
@@ -66,6 +72,9 @@ func (p *progress) step(doing string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.doing, p.since = doing, time.Now()
+	if p.told != nil && doing != "" {
+		p.told(doing)
+	}
 	p.draw()
 }
 

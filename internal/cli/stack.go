@@ -2,41 +2,19 @@ package cli
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/plan"
 	"github.com/assize-iac/assize/internal/policy"
 	"github.com/assize-iac/assize/internal/problem"
-	"github.com/assize-iac/assize/internal/redact"
 	"github.com/assize-iac/assize/internal/report"
-	"github.com/assize-iac/assize/internal/runner"
-	"github.com/assize-iac/assize/internal/settings"
-	"github.com/assize-iac/assize/internal/tofu"
 )
 
 // This file is what plan and apply share: the stack, its policies, judging.
-
-// stackDir is the directory that -C names, absolute, for the tool works there.
-func stackDir(dir string) (string, error) {
-	abs, err := filepath.Abs(dir)
-	if err != nil {
-		return "", problem.New(api.Invalid, "%s has no absolute path: %w", dir, err)
-	}
-	info, err := os.Stat(abs)
-	if err != nil || !info.IsDir() {
-		return "", problem.New(api.NotFound, "%s is no directory", dir).WithHint("-C names the stack's directory")
-	}
-	return abs, nil
-}
 
 // retyped completes a hint to plan again: what it says to type next must work
 // where it is typed, on the same stack, with the same policies and place. flags
@@ -62,40 +40,6 @@ func typed(command, full string, err error) error {
 		e.Hint = full
 	}
 	return err
-}
-
-// A work is one command at work on a stack.
-type work struct {
-	stack    *runner.Stack
-	progress *progress
-	out      io.Writer // where the tool prints; with --json, not standard output
-	look     report.Options
-	stop     func()
-
-	interrupted <-chan struct{}
-}
-
-// workOn finds the tool and joins it with the streams and signals of this
-// process. The returned context is done after an interrupt.
-func (g *Globals) workOn(ctx context.Context, stack *runner.Stack, json bool) (context.Context, *work, error) {
-	tool, err := tofu.Find(os.Getenv("ASSIZE_TOOL"), os.Getenv("ASSIZE_TOOL_VERSION"), os.Getenv)
-	if err != nil {
-		return ctx, nil, err
-	}
-	w := &work{stack: stack, out: g.Out, look: g.reportOptions(), progress: newProgress(g.Err, g.Out, filepath.Base(stack.Session.Dir))}
-	if json {
-		w.out, w.look = g.Err, report.Options{}
-	}
-	ctx, force, stop := interruptible(ctx)
-	w.interrupted = ctx.Done()
-	w.stop = func() { w.progress.stop(); stop() }
-	stack.Step = w.progress.step
-	stack.Session.Tool = tool
-	stack.Session.Secrets = redact.New(slices.Collect(maps.Values(tool.Matching(settings.IsSecret))))
-	stack.Session.Force = force
-	stack.Session.Plain = !colored(w.out)
-	stack.Session.Out, stack.Session.Err = w.progress.around(w.out), w.progress.around(g.Err)
-	return ctx, w, nil
 }
 
 // named reports whether the command line names a policy.

@@ -86,7 +86,7 @@ func TestInterruptedJudging(t *testing.T) {
 	defer close(engine.letGo)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	w := &work{progress: newProgress(&bytes.Buffer{}, &bytes.Buffer{}, "x"), interrupted: ctx.Done()}
+	w := &work{progress: newProgress(&bytes.Buffer{}, &bytes.Buffer{}, "x"), signals: signals{interrupted: ctx.Done()}}
 	b := jury{engines: []policy.Engine{engine}, policies: []namedPolicy{{src: policy.Source{Path: "p.json", Language: api.Rules}}}, clock: time.Now}
 	verdicts := b.judgeOne(w, &plan.Plan{})
 	if len(verdicts) != 1 || verdicts[0].Outcome != api.Errored {

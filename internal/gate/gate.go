@@ -8,6 +8,7 @@ package gate
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/assize-iac/assize/api"
@@ -68,6 +69,10 @@ func Decide(f Facts) Decision {
 	var refusals []api.Refusal
 	if err := intact(f.Sealed); err != nil {
 		refusals = append(refusals, refusal("warrant", err.Error(), planAgain))
+	}
+	if up := f.Sealed.Upstream; len(up) > 0 { // docs/warrant.md, rule 19
+		refusals = append(refusals, refusal("upstream",
+			"the plan is conditional: it was made against what "+strings.Join(up, " and ")+" will be", planAgain))
 	}
 	refusals = append(refusals, Compare(f.Sealed.Binding, f.Now)...)
 	if was := f.Sealed.Binding.Document; was == "" || was != f.Now.Document {

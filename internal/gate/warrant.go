@@ -16,11 +16,13 @@ import (
 
 // Seal issues the warrant of a plan. It issues none when a policy said no for
 // good or could not judge, so that a warrant for a refused plan cannot come
-// into being. Place is that of the stack, as in [Facts].
-func Seal(run string, b api.Binding, place string, verdicts []api.Verdict, s api.Summary, created time.Time) (api.Warrant, error) {
+// into being. Place is that of the stack, as in [Facts]. A plan that was made
+// against what other stacks will be names them: it is conditional, and its warrant
+// is good for no apply (docs/warrant.md, rule 19).
+func Seal(run string, b api.Binding, place string, verdicts []api.Verdict, s api.Summary, created time.Time, upstream ...string) (api.Warrant, error) {
 	w := api.Warrant{
 		Format: api.WarrantFormat, Run: run, Created: created.UTC().Format(time.RFC3339),
-		Binding: b, Place: place, Verdicts: append([]api.Verdict{}, verdicts...), Summary: s,
+		Binding: b, Upstream: append([]string{}, upstream...), Place: place, Verdicts: append([]api.Verdict{}, verdicts...), Summary: s,
 	}
 	if len(verdicts) > 0 {
 		c, err := Compose(verdicts)

@@ -79,8 +79,21 @@ func (e Entry) digest() string {
 	if err != nil {
 		return ""
 	}
-	sum := sha256.Sum256(body)
-	return "sha256:" + hex.EncodeToString(sum[:])
+	return digestOf(body)
+}
+
+// digestOf is how a digest is written, of an entry as of a token.
+func digestOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return digestPrefix + hex.EncodeToString(sum[:])
+}
+
+const digestPrefix = "sha256:"
+
+// IsDigest reports whether text is written as a digest.
+func IsDigest(text string) bool {
+	digits, ok := strings.CutPrefix(text, digestPrefix)
+	return ok && len(digits) == 2*sha256.Size && strings.Trim(digits, "0123456789abcdef") == ""
 }
 
 // canonical is the RFC 8785 form of a value.

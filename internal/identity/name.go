@@ -14,10 +14,10 @@ type Naming struct {
 	spaces  bool // between other characters
 }
 
-// OrganisationName is the naming of organisations. The names that the clients and
-// conformance tests of Terraform Cloud use fit in all four namings: there an
-// organisation's name stands in URLs as its id, "foo-" and a UUID name a project,
-// and "foo bar" is a team (docs/identity.md, rule 6).
+// OrganisationName is the naming of organisations. What the clients of
+// Terraform Cloud and go-tfe's tests call things fits in all four namings: there
+// an organisation's name stands in URLs as its id, "foo-" and a UUID name a
+// project, and "foo bar" is a team (docs/identity.md, rule 6).
 func OrganisationName() Naming { return Naming{what: "an organisation", longest: 40} }
 
 // ProjectName is the naming of projects.
@@ -30,8 +30,8 @@ func StackName() Naming { return Naming{what: "a stack", longest: 90} }
 func TeamName() Naming { return Naming{what: "a team", longest: 90, spaces: true} }
 
 // Check refuses a name. What it lets pass is one element of any path or URL and
-// means nothing else there, cannot be taken for a flag, and looks like another
-// such name only where the two differ in case.
+// means nothing else there, cannot be taken for a flag, and has no letter of
+// another alphabet that looks like one of ours.
 func (n Naming) Check(name string) error {
 	switch {
 	case name == "":

@@ -23,7 +23,7 @@ const (
 	VariableWrite      Permission = "variable:write"
 	PolicyRead         Permission = "policy:read"
 	PolicyAdmin        Permission = "policy:admin"
-	PolicyOverrideSoft Permission = "policy:override_soft"
+	PolicyOverrideSoft Permission = "policy:override_soft" // seed 000, "Soft overrides"
 	TeamAdmin          Permission = "team:admin"
 	TokenAdmin         Permission = "token:admin"
 	AuditRead          Permission = "audit:read"

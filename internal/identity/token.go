@@ -1,9 +1,7 @@
 package identity
 
 import (
-	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/hex"
 	"hash/crc32"
 	"slices"
 	"strings"
@@ -129,8 +127,7 @@ func (t Token) Digest() string {
 	if t.text == nil {
 		return ""
 	}
-	sum := sha256.Sum256([]byte(*t.text))
-	return "sha256:" + hex.EncodeToString(sum[:])
+	return digestOf([]byte(*t.text))
 }
 
 // Is reports whether digest is that of the token, in a time that does not tell

@@ -326,12 +326,43 @@ output "name" { value = data.terraform_remote_state.net.outputs.name }
 	}
 }
 
+// TestVariables previews a read whose state is named by a variable, with the
+// value that the tool itself takes (docs/scan.md, rule 36).
+func TestVariables(t *testing.T) {
+	t.Parallel()
+	e := newEstate(t, `
+-- app/main.tf --
+variable "v" { default = "default" }
+variable "names" {
+  type    = set(string)
+  default = ["dns"]
+}
+data "terraform_remote_state" "net" {
+  backend = "local"
+  config  = { path = "../${var.v}/terraform.tfstate" }
+}
+data "terraform_remote_state" "each" {
+  for_each = var.names
+  backend  = "local"
+  config   = { path = "../${each.key}/terraform.tfstate" }
+}
+output "name" { value = data.terraform_remote_state.net.outputs.name }
+output "each" { value = data.terraform_remote_state.each["dns"].outputs.name }
+-- app/terraform.tfvars --
+v = "first"
+-- app/z.auto.tfvars.json --
+{"v": "net"}
+`)
+	p := e.preview("app", preview.Upstreams{local("net"): {"name": {After: "planned"}}, local("dns"): {"name": {After: "also"}}})
+	e.wants(p, map[string]string{"name": `"planned"`, "each": `"also"`})
+}
+
 // TestWarnings names every read that stays as it is.
 func TestWarnings(t *testing.T) {
 	t.Parallel()
 	e := newEstate(t, `
 -- app/main.tf --
-variable "v" { default = "net" }
+variable "v" {}
 data "terraform_remote_state" "var" {
   backend = "local"
   config  = { path = "../${var.v}/terraform.tfstate" }

@@ -151,7 +151,7 @@ func (r *run) end(i int, result api.StackResult, took time.Duration) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	result.Stack, result.Wave, result.Seconds = r.results[i].Stack, r.results[i].Wave, took.Round(time.Millisecond).Seconds()
+	result.Stack, result.Wave, result.Seconds = r.results[i].Stack, r.results[i].Wave, float64(took.Milliseconds())/1000
 	r.results[i] = result
 	r.tell(api.RolloutEvent{Event: "stack", Stack: result.Stack, Result: &result})
 }

@@ -35,10 +35,11 @@ func (s *Stack) Read(ctx context.Context, v *Saved, b api.Binding) (*plan.Plan, 
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.show(ctx, s.Session, v.copy, flags)
+	p, err := s.show(ctx, stage{session: s.Session}, v.copy, flags)
 	if err != nil {
 		return nil, err
 	}
+	v.binding = b
 	for name := range p.Variables { // the tools leave ephemeral ones out
 		v.frozen = append(v.frozen, variablePrefix+name)
 	}
@@ -83,7 +84,7 @@ func (s *Stack) thawed(v *Saved) []string {
 		name, _, _ := strings.Cut(entry, "=")
 		return frozen(name)
 	})
-	for name, value := range s.asPlanned().Matching(frozen) {
+	for name, value := range s.asPlanned(v.binding).Matching(frozen) {
 		env = append(env, name+"="+value)
 	}
 	return env

@@ -39,7 +39,7 @@ var credentials = []string{
 // own record, which init writes, and the variables that steer it. Its hash of
 // the configuration is left out: that is bound by itself, and is computed over
 // credentials as well.
-func (s *Stack) backend(salt string) (string, error) {
+func (s *Stack) backend(b api.Binding) (string, error) {
 	kind, config, err := s.recordedBackend()
 	if err != nil {
 		return "", err
@@ -52,8 +52,8 @@ func (s *Stack) backend(salt string) (string, error) {
 		return "", problem.New(api.Internal, "the backend cannot be written: %w", err)
 	}
 	h := sha256.New()
-	fmt.Fprintf(h, "assize.backend/v1\n%q\n%q %q\n", salt, kind, settings)
-	vars := s.asPlanned().Matching(steers)
+	fmt.Fprintf(h, "assize.backend/v1\n%q\n%q %q\n", b.Salt, kind, settings)
+	vars := s.asPlanned(b).Matching(steers)
 	for _, name := range slices.Sorted(maps.Keys(vars)) {
 		if vars[name] != "" { // empty is unset, to every backend
 			fmt.Fprintf(h, "%q=%q\n", name, vars[name])

@@ -140,14 +140,14 @@ func (s *Stack) downloaded(dir string, installed map[string]bool) bool {
 // variables is the digest of everything a variable's value comes from but the
 // command line, which the plan file holds. It is salted: a variable may be a
 // short secret, and equal digests in two warrants would say that it is unchanged.
-func (s *Stack) variables(salt string, files []string) (string, error) {
+func (s *Stack) variables(b api.Binding) (string, error) {
 	auto, err := s.list(".", isVariables)
 	if err != nil {
 		return "", err
 	}
 	h := sha256.New()
-	fmt.Fprintf(h, "assize.variables/v1\n%q\n", salt)
-	for _, group := range [][]string{auto, files} {
+	fmt.Fprintf(h, "assize.variables/v1\n%q\n", b.Salt)
+	for _, group := range [][]string{auto, b.VarFiles} {
 		fmt.Fprintf(h, "%d\n", len(group))
 		for _, name := range group {
 			if err := s.add(h, name); err != nil {
@@ -155,7 +155,7 @@ func (s *Stack) variables(salt string, files []string) (string, error) {
 			}
 		}
 	}
-	vars := s.asPlanned().Variables()
+	vars := s.asPlanned(b).Variables()
 	for _, name := range slices.Sorted(maps.Keys(vars)) {
 		fmt.Fprintf(h, "%q=%q\n", name, vars[name])
 	}

@@ -181,7 +181,7 @@ func TestConditionalPlan(t *testing.T) {
 	if _, _, err := st.Kept(); problem.Code(err) != api.NotFound {
 		t.Errorf("nothing is kept, and got %v", err)
 	}
-	p, err := st.Plan(context.Background(), runner.Options{Overlay: func(context.Context) (*runner.Overlay, error) {
+	p, err := st.Plan(context.Background(), runner.Options{Overlay: func(string) (*runner.Overlay, error) {
 		return &runner.Overlay{Dir: e.path("mirror/s"), Environ: []string{"TF_VAR_from=over"}}, nil
 	}})
 	if err != nil {

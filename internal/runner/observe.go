@@ -23,14 +23,14 @@ func (s *Stack) Observe(ctx context.Context, b api.Binding) (api.Binding, error)
 	if now.State, err = s.Session.State(ctx); err != nil {
 		return api.Binding{}, err
 	}
-	now.Commit = commit(s.Session.Dir)
+	now.Commit = Commit(s.Session.Dir)
 	return now, nil
 }
 
 // Still is the part of [Stack.Observe] that does not run the tool.
 func (s *Stack) Still(b api.Binding) (api.Binding, error) {
 	now := api.Binding{
-		Plan: b.Plan, Document: b.Document, Salt: b.Salt, VarFiles: b.VarFiles, Flags: b.Flags, Provenance: b.Provenance,
+		Plan: b.Plan, Document: b.Document, Mode: b.Mode, Salt: b.Salt, VarFiles: b.VarFiles, Flags: b.Flags, Provenance: b.Provenance,
 		Tool: api.Tool{Name: s.Session.Tool.Name},
 	}
 	var err error
@@ -43,10 +43,10 @@ func (s *Stack) Still(b api.Binding) (api.Binding, error) {
 	if now.LockFile, err = s.lockFile(); err != nil {
 		return api.Binding{}, err
 	}
-	if now.Variables, err = s.variables(b.Salt, b.VarFiles); err != nil {
+	if now.Variables, err = s.variables(b); err != nil {
 		return api.Binding{}, err
 	}
-	if now.Backend, err = s.backend(b.Salt); err != nil {
+	if now.Backend, err = s.backend(b); err != nil {
 		return api.Binding{}, err
 	}
 	if now.Settings, err = s.settingsDigest(b.Salt); err != nil {
@@ -58,9 +58,9 @@ func (s *Stack) Still(b api.Binding) (api.Binding, error) {
 	return now, nil
 }
 
-// commit is that of the checkout that holds dir, or "" where there is none. It
+// Commit is that of the checkout that holds dir, or "" where there is none. It
 // is shown and never compared, so a git that does not answer is no error.
-func commit(dir string) string {
+func Commit(dir string) string {
 	cmd := exec.Command("git", "rev-parse", "--verify", "HEAD")
 	cmd.Dir = dir
 	cmd.WaitDelay = 5 * time.Second

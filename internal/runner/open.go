@@ -25,14 +25,24 @@ type Setup struct {
 	Settings settings.Effective // merged, rendered, after Override
 	Mode     settings.Mode      // what the tool is run for
 	Environ  []string           // of this process, all of it
+	Digests  *tofu.Digests      // shared by the stacks of a command; may be nil
 }
 
-// Open finds the tool and makes the stack ready to work on; it runs nothing, and
-// writes nothing into the stack's directory (docs/configuration.md, rules 23 to
-// 29).
+// Open is a stack that is ready to work on: [Place], with its tool.
 func Open(o Setup) (*Stack, error) {
+	s, err := Place(o)
+	if err != nil {
+		return nil, err
+	}
+	return s, s.Equip()
+}
+
+// Place is a stack and its saved plan; without [Stack.Equip] nothing can be run in
+// it. It writes nothing into the stack's directory (docs/configuration.md, rules 23
+// to 29).
+func Place(o Setup) (*Stack, error) {
 	e := o.Settings
-	s := &Stack{root: o.Root, settings: e}
+	s := &Stack{root: o.Root, settings: e, mode: o.Mode, digests: o.Digests, process: slices.DeleteFunc(append([]string{}, o.Environ...), ourSecret)}
 	s.Session.Dir = filepath.Join(o.Root, filepath.FromSlash(e.Path))
 	if info, err := os.Stat(s.Session.Dir); err != nil || !info.IsDir() {
 		return nil, problem.New(api.NotFound, "the stack %s has no directory %s", s.key(), s.Session.Dir)
@@ -41,16 +51,28 @@ func Open(o Setup) (*Stack, error) {
 		return nil, problem.New(api.Invalid, "%s: workspace is %q, and env sets %s as well", s.key(), e.Workspace, workspaceVariable).
 			WithHint("leave one of them out")
 	}
-	tool, err := tofu.Find(e.Tool, e.ToolVersion, tofu.Tool{Env: append([]string{}, o.Environ...)}.Getenv)
+	s.Session.Tool.Env = s.environ(o.Mode)
+	return s, nil
+}
+
+// ourSecret reports whether an entry of the environment is a secret of assize: the
+// tool, its providers and hooks have no business with it.
+func ourSecret(entry string) bool {
+	name, _, _ := strings.Cut(entry, "=")
+	return name == "ASSIZE_ARTIFACT_KEY" || name == "ASSIZE_API_KEY"
+}
+
+// Equip finds the tool of the stack.
+func (s *Stack) Equip() error {
+	tool, err := tofu.Find(s.settings.Tool, s.settings.ToolVersion, tofu.Tool{Env: s.process}.Getenv)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	tool.Env = s.environ(o.Environ, o.Mode)
-	s.planEnv = s.environ(o.Environ, settings.Plan)
+	tool.Env, tool.Digests = s.Session.Tool.Env, s.digests
 	s.Session.Tool = tool
 	s.Session.Plugins = tool.PluginCache()
 	s.Session.Secrets = redact.New(s.secrets(nil))
-	return s, nil
+	return nil
 }
 
 // workspaceVariable is the tools' own, which beats what was selected.
@@ -77,9 +99,9 @@ func (s *Stack) selects() string {
 // environ is the environment of the tool and of the hooks in a mode: the
 // process's own, what the settings set, and last what is not for either to say
 // (docs/configuration.md, rule 24).
-func (s *Stack) environ(process []string, mode settings.Mode) []string {
+func (s *Stack) environ(mode settings.Mode) []string {
 	e := s.settings
-	env := append([]string{}, process...)
+	env := slices.Clone(s.process)
 	configured := e.EnvFor(mode)
 	for _, name := range slices.Sorted(maps.Keys(configured)) {
 		env = append(env, name+"="+configured[name])
@@ -98,14 +120,14 @@ func (s *Stack) environ(process []string, mode settings.Mode) []string {
 	return env
 }
 
-// asPlanned is the tool in the environment of a plan. The values of a plan are
-// frozen in its file, so it is them that an apply compares, while the tool runs
-// with the apply's, which reach ephemeral variables and providers alone (seed
-// 004, "CLI"; docs/warrant.md, rule 18).
-func (s *Stack) asPlanned() tofu.Tool {
+// asPlanned is the tool in the environment of the mode that a plan was made in.
+// The values of a plan are frozen in its file, so it is them that an apply
+// compares, while the tool runs with the apply's, which reach ephemeral variables
+// and providers alone (seed 004, "CLI"; docs/warrant.md, rule 18).
+func (s *Stack) asPlanned(b api.Binding) tofu.Tool {
 	tool := s.Session.Tool
-	if s.planEnv != nil {
-		tool.Env = s.planEnv
+	if s.process != nil {
+		tool.Env = s.environ(settings.Mode(b.Mode))
 	}
 	return tool
 }

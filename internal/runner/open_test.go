@@ -106,7 +106,7 @@ func (o *opened) apply(was api.Binding) []api.Refusal {
 		o.t.Fatal(err)
 	}
 	defer saved.Close()
-	now, err := o.Still(api.Binding{Plan: saved.Digest, Salt: was.Salt, VarFiles: was.VarFiles, Flags: was.Flags})
+	now, err := o.Still(api.Binding{Plan: saved.Digest, Mode: was.Mode, Salt: was.Salt, VarFiles: was.VarFiles, Flags: was.Flags})
 	if err != nil {
 		o.t.Fatal(err)
 	}
@@ -248,7 +248,8 @@ resource "terraform_data" "x" {
 }
 
 // Seed 004, "Stack instances": "the re-plan inside apply runs with the apply
-// values". What was planned so is applied so.
+// values". What was planned so is applied so, by another process as well: its warrant
+// says whose values it was made with (docs/warrant.md, rule 18).
 func TestPlannedAgainInAnApply(t *testing.T) {
 	t.Parallel()
 	e := newEstate(t, map[string]string{"s/main.tf": `
@@ -256,12 +257,8 @@ variable "role" { type = string }
 resource "terraform_data" "x" { input = var.role }
 `})
 	s := settings.Effective{Path: "s", Env: map[string]settings.PerMode{"TF_VAR_role": {Plan: text("reader"), Apply: text("deployer")}}}
-	st := e.open(settings.Apply, s)
-	was := st.save(runner.Options{}).Binding
-	if moved := e.open(settings.Apply, s).apply(was); len(moved) != 1 || moved[0].What != "variables" {
-		t.Errorf("another process takes it for a plan of its own: %+v", moved)
-	}
-	if moved := st.apply(was); moved != nil {
+	was := e.open(settings.Apply, s).save(runner.Options{}).Binding
+	if moved := e.open(settings.Apply, s).apply(was); moved != nil {
 		t.Fatalf("%+v", moved)
 	}
 	if state := e.read("s/terraform.tfstate"); !strings.Contains(state, "deployer") {
@@ -459,4 +456,16 @@ func (e *estate) seenByGit() []string {
 		}
 	}
 	return nil
+}
+
+// What is a secret of ours is none of the tool's, its providers' or a hook's.
+func TestOurSecretsStayHere(t *testing.T) {
+	t.Parallel()
+	e := newEstate(t, map[string]string{"s/main.tf": ""})
+	st := e.open(settings.Plan, settings.Effective{Path: "s"}, "ASSIZE_API_KEY=hunter2", "ASSIZE_ARTIFACT_KEY=hunter2", "OTHER=kept")
+	for name, want := range map[string]string{"ASSIZE_API_KEY": "", "ASSIZE_ARTIFACT_KEY": "", "OTHER": "kept"} {
+		if got := st.Session.Tool.Getenv(name); got != want {
+			t.Errorf("%s is %q", name, got)
+		}
+	}
 }

@@ -31,7 +31,9 @@ type Stack struct {
 
 	root     string // of assize.yaml or the checkout; "" for a directory as it is
 	settings settings.Effective
-	planEnv  []string // of the tool when it plans; nil where the mode makes no difference
+	mode     settings.Mode
+	digests  *tofu.Digests
+	process  []string // the environment that this process has; nil where the mode makes no difference
 }
 
 // Options say what to plan.
@@ -42,16 +44,21 @@ type Options struct {
 	Provenance api.Provenance // what the caller vouches for; it is kept in the binding, and not looked at
 
 	// Overlay, if there is one, is called after init and after everything was
-	// observed, and the plan is made in what it returns. Such a plan is
+	// observed, and the plan is made in what it returns. It may make the directory
+	// into, which is gone when the plan is closed. Such a plan is
 	// conditional: it shows what will be planned once something else has been
 	// applied, and is never applied itself.
-	Overlay func(context.Context) (*Overlay, error)
+	Overlay func(into string) (*Overlay, error)
 }
 
 // An Overlay is a mirror of the stack's directory.
 type Overlay struct {
 	Dir     string   // absolute
 	Environ []string // what the tool gets besides
+
+	// Native turns what the tool shows of the plan into what it would show of one
+	// in the stack's own directory.
+	Native func(raw []byte) ([]byte, error)
 }
 
 // A Planned is a plan in a private directory, with what it was made from. It
@@ -91,7 +98,6 @@ func (s *Stack) Plan(ctx context.Context, o Options) (_ *Planned, err error) {
 		return nil, err
 	}
 	s.Session.Secrets = redact.New(s.secrets(o.Vars))
-	s.planEnv = s.Session.Tool.Env // in whatever mode: these values will be in the file
 	p := &Planned{Run: newRun(), Conditional: o.Overlay != nil}
 	if p.private, err = s.newPrivate(); err != nil {
 		return nil, err
@@ -108,41 +114,50 @@ func (s *Stack) Plan(ctx context.Context, o Options) (_ *Planned, err error) {
 	if p.Binding, err = s.Observe(ctx, origin); err != nil {
 		return nil, err
 	}
-	session, args, err := s.stage(ctx, o)
+	at, err := s.stage(filepath.Join(p.private.path, "mirror"), o)
 	if err != nil {
 		return nil, err
 	}
 	p.file = filepath.Join(p.private.path, "plan.tfplan")
 	s.step("planning")
-	if p.Changes, err = session.Plan(ctx, p.file, args); err != nil {
+	if p.Changes, err = at.session.Plan(ctx, p.file, at.args); err != nil {
 		return nil, err
 	}
 	if err := os.Chmod(p.file, 0o600); err != nil {
 		return nil, problem.New(api.Internal, "%s saved no plan: %w", s.Session.Tool.Name, err)
 	}
-	return p, s.complete(ctx, session, p, o.Flags)
+	return p, s.complete(ctx, at, p, o.Flags)
 }
 
-// stage says where the tool plans, and with which flags. In an overlay it has
+// A stage is where the tool works, with which flags, and how what it shows is
+// read; native is nil for as it is.
+type stage struct {
+	session tofu.Session
+	args    []string
+	native  func(raw []byte) ([]byte, error)
+}
+
+// stage is where a plan is made. In an overlay it has
 // the providers and modules of the real directory, holds no lock, for nothing
 // will come of it, and finds variable files where they really are.
-func (s *Stack) stage(ctx context.Context, o Options) (tofu.Session, []string, error) {
-	session, args := s.Session, append(arguments(o.Flags), o.Vars...)
+func (s *Stack) stage(into string, o Options) (stage, error) {
+	at := stage{session: s.Session, args: append(arguments(o.Flags), o.Vars...)}
 	if o.Overlay == nil {
-		return session, args, nil
+		return at, nil
 	}
-	over, err := o.Overlay(ctx)
+	over, err := o.Overlay(into)
 	if err != nil {
-		return session, nil, err
+		return at, err
 	}
-	session.Dir = over.Dir
-	session.Tool.Env = slices.Concat(session.Tool.Environ(), over.Environ, []string{"TF_DATA_DIR=" + s.Session.DataDir()})
-	for i, arg := range args {
+	at.native, at.session.Dir = over.Native, over.Dir
+	at.session.Tool.Env = slices.Concat(at.session.Tool.Environ(), over.Environ, []string{"TF_DATA_DIR=" + s.Session.DataDir()})
+	for i, arg := range at.args {
 		if file, ok := strings.CutPrefix(arg, "-var-file="); ok {
-			args[i] = "-var-file=" + s.resolve(file)
+			at.args[i] = "-var-file=" + s.resolve(file)
 		}
 	}
-	return session, append(args, "-lock=false"), nil
+	at.args = append(at.args, "-lock=false")
+	return at, nil
 }
 
 // newRun draws the name of a run. What is bound to it, such as an override,
@@ -154,12 +169,12 @@ func newRun() string {
 }
 
 // complete reads the plan back, and what it was made from once more.
-func (s *Stack) complete(ctx context.Context, session tofu.Session, p *Planned, flags plan.Flags) error {
+func (s *Stack) complete(ctx context.Context, at stage, p *Planned, flags plan.Flags) error {
 	var err error
 	if p.Binding.Plan, err = fileDigest(p.file); err != nil {
 		return err
 	}
-	if p.Plan, err = s.show(ctx, session, p.file, flags); err != nil {
+	if p.Plan, err = s.show(ctx, at, p.file, flags); err != nil {
 		return err
 	}
 	p.Binding.Document = p.Plan.Digest
@@ -172,9 +187,12 @@ func (s *Stack) complete(ctx context.Context, session tofu.Session, p *Planned, 
 
 // show reads a plan file as the tool shows it. The flags are the caller's
 // word, for not every tool writes them into the plan.
-func (s *Stack) show(ctx context.Context, session tofu.Session, file string, flags plan.Flags) (*plan.Plan, error) {
+func (s *Stack) show(ctx context.Context, at stage, file string, flags plan.Flags) (*plan.Plan, error) {
 	s.step("reading the plan")
-	raw, err := session.Show(ctx, file)
+	raw, err := at.session.Show(ctx, file)
+	if err == nil && at.native != nil {
+		raw, err = at.native(raw)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -188,7 +206,7 @@ func (s *Stack) show(ctx context.Context, session tofu.Session, file string, fla
 
 // origin is what the caller chose: it identifies what [Stack.Observe] looks at.
 func (s *Stack) origin(o Options) api.Binding {
-	b := api.Binding{Salt: rand.Text(), VarFiles: []string{}, Flags: arguments(o.Flags), Provenance: o.Provenance}
+	b := api.Binding{Mode: string(s.mode), Salt: rand.Text(), VarFiles: []string{}, Flags: arguments(o.Flags), Provenance: o.Provenance}
 	for _, arg := range o.Vars {
 		file, ok := strings.CutPrefix(arg, "-var-file=")
 		if !ok {

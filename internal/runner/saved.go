@@ -156,6 +156,7 @@ type Saved struct {
 	beside        []string
 	frozen        []string // the variables whose values it holds, known once it was read
 	copy          string
+	binding       api.Binding // of the plan; [Stack.Read] fills it in
 	private       *private
 }
 

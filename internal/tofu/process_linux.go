@@ -1,6 +1,9 @@
 package tofu
 
-import "syscall"
+import (
+	"io/fs"
+	"syscall"
+)
 
 // attributes puts the tool into a process group of its own. What only reads is
 // interrupted when this process dies; an apply is not.
@@ -10,4 +13,13 @@ func attributes(survives bool) *syscall.SysProcAttr {
 		attr.Pdeathsig = syscall.SIGINT
 	}
 	return attr
+}
+
+// versionOf tells a file from what it was before.
+func versionOf(info fs.FileInfo) (version, bool) {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return version{}, false
+	}
+	return version{uint64(s.Dev), s.Ino, s.Size, s.Ctim}, true
 }

@@ -9,8 +9,6 @@ package tofu
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
@@ -34,7 +32,9 @@ type Tool struct {
 	Path string   // absolute
 	Env  []string // as in exec.Cmd: nil is this process's own
 	Pin  string   // the version it must have; "" for any
-	Asks string   // who asks for that version: tool_version, or ASSIZE_TOOL_VERSION
+
+	Digests *Digests // of programs that were read before; may be nil
+	Asks    string   // who asks for that version: tool_version, or ASSIZE_TOOL_VERSION
 }
 
 // Find finds the tool that name asks for, else tofu, else terraform; at
@@ -96,11 +96,11 @@ func (t Tool) Digest() (string, error) {
 		return "", problem.New(api.Unavailable, "%s cannot be read: %w", t.Path, err)
 	}
 	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
+	digest, err := t.Digests.of(f)
+	if err != nil {
 		return "", problem.New(api.Unavailable, "%s cannot be read: %w", t.Path, err)
 	}
-	return "sha256:" + hex.EncodeToString(h.Sum(nil)), nil
+	return digest, nil
 }
 
 // Show prints a saved plan as JSON, in which secrets stand in clear. What the
@@ -174,6 +174,7 @@ type Session struct {
 	Err   io.Writer       // what it complains about
 	Force <-chan struct{} // closed by a second Ctrl-C; may be nil
 	Plain bool            // no colours
+	Terse bool            // what init says is shown only when it goes wrong
 	Spool string          // directory for the output of an apply on its way; "" is the system's own
 
 	// Plugins is a directory of providers that stacks share (see
@@ -273,7 +274,7 @@ func (s *Session) init(ctx context.Context, quiet bool, flags ...string) error {
 	defer finish()
 	var said buffer
 	c := call{args: s.color(append([]string{"init", "-input=false"}, flags...)), out: out, err: errs}
-	if quiet {
+	if quiet || s.Terse {
 		c.out, c.err = &said, &said
 	}
 	shelf, err := s.shelve(ctx)

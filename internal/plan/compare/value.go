@@ -62,6 +62,9 @@ func (p pair) at(step plan.Step) pair {
 // a plan. So does what is sensitive as a whole: its keys are part of the secret,
 // unless it is the resource itself, whose keys are its schema.
 func (c comparison) walk(at plan.Path, p pair) []api.ValueDifference {
+	if c.again && p.first.unknown == true {
+		return nil
+	}
 	p.hide = fitted(fitted(p.hide, p.first.value), p.second.value)
 	unknowns := [2]bool{p.first.isUnknown(), p.second.isUnknown()}
 	if unknowns == [2]bool{} && (len(at) == 0 || !slices.Contains(p.hide, any(true))) {
@@ -80,7 +83,7 @@ func (c comparison) walk(at plan.Path, p pair) []api.ValueDifference {
 	case [2]bool{false, true}:
 		d.Marked = "second"
 	}
-	if d.Marked == "" && c.same(p.first, p.second) {
+	if (d.Marked == "" || c.again) && c.same(p.first, p.second) { // what is read from another state loses its mark
 		return nil
 	}
 	d.First, d.Second = c.shown(p.first, p.hide), c.shown(p.second, p.hide)
