@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build tools demo test check fmt vet staticcheck bench microbench fuzz clean go-version
+.PHONY: help build tools demo test chaos check fmt vet staticcheck bench microbench fuzz clean go-version
 
 # One set of flags for build, vet and test: with different flags Go compiles every dependency again,
 # and OPA and CUE take minutes. The caller's own settings must not change what is built.
@@ -16,6 +16,8 @@ export GOTOOLCHAIN := local
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 FUZZTIME ?= 10s
+ROUNDS ?= 200
+SEED ?= $(shell date +%s)
 
 # What demonstration and tests run: the real OpenTofu with providers in a mirror on disk, the real
 # conftest and opa to compare with, and a go test that takes no skipped test for a passed one.
@@ -42,7 +44,12 @@ tools: go-version ## build the pinned tools that demo, test and check run
 test: go-version ## build what the tests need, then run all of them; a skipped test is a failure
 	@tools/build $(RUN_TOOLS) $(TEST_TOOLS)
 	@tools/mirror
-	.bin/gotest ./...
+	.bin/gotest -timeout 40m ./...
+
+chaos: go-version ## kill ROUNDS (200) applies at random moments and check what is said of them; SEED repeats a run (about 20 minutes)
+	@tools/build $(RUN_TOOLS) $(TEST_TOOLS)
+	@tools/mirror
+	ROUNDS=$(ROUNDS) SEED=$(SEED) .bin/gotest -count=1 -timeout 60m -run '^TestChaos$$' ./cmd/assize
 
 check: fmt vet staticcheck test ## everything that must hold before a change is merged
 
@@ -57,8 +64,8 @@ staticcheck: go-version
 	@tools/build staticcheck
 	.bin/staticcheck ./...
 
-bench: build ## compare with conftest and opa on big plans, and write docs/benchmarks.md (about 5 minutes)
-	@tools/build conftest opa
+bench: build ## compare with conftest, opa, terramate and terragrunt, and write docs/benchmarks.md (about 15 minutes)
+	@tools/build conftest opa terramate terragrunt
 	go run ./internal/bench -page docs/benchmarks.md
 
 microbench: go-version ## run the Go benchmarks

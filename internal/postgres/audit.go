@@ -2,17 +2,13 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"iter"
-	"maps"
-	"slices"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/assize-iac/assize/internal/identity"
 )
-
-const sqlChainsThatExist = `
-	SELECT chain FROM audit_heads WHERE chain = ANY(@chains)`
 
 const sqlLockChainInTransaction = `
 	SELECT pg_advisory_xact_lock(hashtextextended('assize audit ' || @chain, 0))`
@@ -29,65 +25,50 @@ const sqlInsertEntry = `
 const sqlMoveHead = `
 	UPDATE audit_heads SET sequence = @sequence, digest = @digest WHERE chain = @chain`
 
-// seal writes the entries of a transaction, as the last thing before its commit,
-// so that the chain's lock is held as short as can be. Each organisation has a
-// chain of its own, for an export of it must verify without the entries of others
-// (docs/database.md, rule 8).
+// head is where a chain ends, with the lock of the chain until the transaction
+// does. Each organisation has a chain of its own, for an export of it must verify
+// without the entries of others; what somebody asked of an organisation that
+// there is not is in the server's chain, "" (docs/database.md, rule 8).
+func (u *Update) head(ctx context.Context, chain string) (string, *identity.Entry, error) {
+	if !identity.IsID(identity.OrganisationID, chain) {
+		chain = ""
+	}
+	if head := u.heads[chain]; head != nil {
+		return chain, head, nil
+	}
+	u.wants = append(u.wants, chain)
+	if _, err := u.tx.Exec(ctx, sqlLockChainInTransaction, pgx.NamedArgs{"chain": chain}); err != nil {
+		return "", nil, err
+	}
+	var head identity.Entry
+	err := u.tx.QueryRow(ctx, sqlHead, pgx.NamedArgs{"chain": chain}).Scan(&head.Sequence, &head.Digest)
+	if errors.Is(err, pgx.ErrNoRows) && chain != "" {
+		return u.head(ctx, "")
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	u.heads[chain] = &head
+	return chain, &head, nil
+}
+
+// seal writes the entries of a transaction, as the last thing before its commit.
 func (u *Update) seal(ctx context.Context) error {
-	if len(u.entries) == 0 {
-		return nil
-	}
-	rows, err := u.tx.Query(ctx, sqlChainsThatExist, pgx.NamedArgs{"chains": u.chains()})
-	if err != nil {
-		return err
-	}
-	exist, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return err
-	}
-	chains := map[string][]identity.Entry{}
 	for _, e := range u.entries {
-		chain := e.Scope.Organisation
-		if !slices.Contains(exist, chain) {
-			chain = "" // somebody asked for what there is not
+		chain, head, err := u.head(ctx, e.Scope.Organisation)
+		if err != nil {
+			return err
 		}
-		chains[chain] = append(chains[chain], e)
-	}
-	for _, chain := range slices.Sorted(maps.Keys(chains)) { // in one order, so that no two wait for each other
-		if err := u.extend(ctx, chain, chains[chain]); err != nil {
+		e.At = u.at
+		*head = identity.Chain(*head, e)
+		if _, err := u.tx.Exec(ctx, sqlInsertEntry, entryArgs(chain, *head)); err != nil {
+			return err
+		}
+		if _, err := u.tx.Exec(ctx, sqlMoveHead, pgx.NamedArgs{"chain": chain, "sequence": head.Sequence, "digest": head.Digest}); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// chains are those that the entries belong to.
-func (u *Update) chains() []string {
-	var chains []string
-	for _, e := range u.entries {
-		chains = append(chains, e.Scope.Organisation)
-	}
-	return chains
-}
-
-// extend adds entries to one chain.
-func (u *Update) extend(ctx context.Context, chain string, entries []identity.Entry) error {
-	if _, err := u.tx.Exec(ctx, sqlLockChainInTransaction, pgx.NamedArgs{"chain": chain}); err != nil {
-		return err
-	}
-	var head identity.Entry
-	if err := u.tx.QueryRow(ctx, sqlHead, pgx.NamedArgs{"chain": chain}).Scan(&head.Sequence, &head.Digest); err != nil {
-		return err
-	}
-	for _, e := range entries {
-		e.At = u.at
-		head = identity.Chain(head, e)
-		if _, err := u.tx.Exec(ctx, sqlInsertEntry, entryArgs(chain, head)); err != nil {
-			return err
-		}
-	}
-	_, err := u.tx.Exec(ctx, sqlMoveHead, pgx.NamedArgs{"chain": chain, "sequence": head.Sequence, "digest": head.Digest})
-	return err
 }
 
 func entryArgs(chain string, e identity.Entry) pgx.NamedArgs {
@@ -106,7 +87,8 @@ const sqlEntries = `
 	FROM audit_entries WHERE chain = @chain ORDER BY sequence`
 
 // Audit is the audit log of an organisation from its first entry, as it is at the
-// moment of the view. Ranging over it ends with the first error.
+// moment of the view. Ranging over it ends with the first error; until it ends
+// nothing else can be read in the same view.
 func (v *View) Audit(ctx context.Context, who identity.Principal, organisation string) iter.Seq2[identity.Entry, error] {
 	return func(yield func(identity.Entry, error) bool) {
 		err := v.permit(ctx, call{who: who, action: "audit:read", needs: identity.AuditRead,

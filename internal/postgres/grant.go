@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 
 	"github.com/jackc/pgx/v5"
 
@@ -16,46 +17,74 @@ type Holding struct {
 	identity.Grant
 }
 
-// grantCall is the call that changes who may do what at a scope: for an
-// organisation that is its owner's, below it that of whoever runs the project.
+// grantCall is the call that changes who may do what at a scope.
 func grantCall(who identity.Principal, action, holder string, g identity.Grant) call {
-	needs := identity.ProjectAdmin
-	at := g.Scope
-	switch g.Scope.Level() {
-	case identity.Organisation:
+	needs := map[identity.Level]identity.Permission{identity.Project: identity.ProjectAdmin, identity.Stack: identity.StackAdmin}[g.Scope.Level()]
+	if needs == "" {
 		needs = identity.OrganisationAdmin
-	case identity.Stack:
-		at.Stack = ""
 	}
-	return call{who: who, action: action, needs: needs, at: at, object: holder,
+	return call{who: who, action: action, needs: needs, at: g.Scope, object: holder,
 		detail: map[string]string{"role": string(g.Role), "project": g.Scope.Project, "stack": g.Scope.Stack}}
 }
 
-// Grant gives a user, a team or a token a role at a scope, in place of the one
-// that it had there. Nobody can give more than they have: else whoever runs a
-// project could make themselves the owner of it.
-func (u *Update) Grant(ctx context.Context, who identity.Principal, holder string, g identity.Grant) error {
-	c := grantCall(who, "role:grant", holder, g)
+// guardGrants guards a change of these grants. Nobody can give more than they
+// have, nor take it away: else whoever runs a project could make themselves its
+// owner (docs/identity.md, rule 4).
+func (u *Update) guardGrants(ctx context.Context, c call, change []identity.Grant, do func() error) error {
 	return u.guard(ctx, c, func() error {
-		if len(g.Role.Permissions()) == 0 {
-			return problem.New(api.Invalid, "there is no such role").WithHint("roles are reader, planner, applier, maintainer and owner")
-		}
-		own, err := u.grantsOf(ctx, who)
+		own, err := u.grantsOf(ctx, c.who)
 		if err != nil {
 			return err
 		}
-		for _, m := range identity.Permissions() {
-			has := identity.Allowed([]identity.Grant{g}, m.Permission, g.Scope)
-			if has && !identity.Allowed(own, m.Permission, g.Scope) {
-				c.needs = m.Permission
-				return u.refuse(c, true)
+		for _, g := range change {
+			if !identity.MayGrant(own, g) {
+				return u.refuseMore(c, g.Role)
 			}
 		}
-		if err := u.putGrant(ctx, holder, g); err != nil {
+		if err := do(); err != nil {
 			return err
 		}
-		return u.stillOwned(ctx, g.Scope.Organisation)
+		return u.stillOwned(ctx, c.at.Organisation)
 	})
+}
+
+// refuseMore refuses what needs a role that somebody does not have.
+func (u *Update) refuseMore(c call, role identity.Role) error {
+	u.entries = append(u.entries, c.entry(forbidden))
+	return problem.New(api.Forbidden, "you may not do this (%s): you have less there yourself than the role %s", c.action, role).
+		WithHint("ask somebody who has that role there")
+}
+
+// Grant gives a user, a team or a token a role at a scope, in place of the one
+// that it had there.
+func (u *Update) Grant(ctx context.Context, who identity.Principal, holder string, g identity.Grant) error {
+	if len(g.Role.Permissions()) == 0 || holderArgs(holder) == nil {
+		return problem.New(api.Invalid, "a user, a team or a token has a role, and there is no such role or none of these").
+			WithHint("roles are reader, planner, applier, maintainer and owner")
+	}
+	change := []identity.Grant{g}
+	if had, err := u.roleAt(ctx, holder, g.Scope); err != nil {
+		return err
+	} else if had != "" {
+		change = append(change, identity.Grant{Role: had, Scope: g.Scope})
+	}
+	return u.guardGrants(ctx, grantCall(who, "role:grant", holder, g), change, func() error { return u.putGrant(ctx, holder, g) })
+}
+
+const sqlRoleAt = `
+	SELECT role FROM grants
+	WHERE coalesce(user_id, team_id, token_id) = @holder AND organisation = @organisation
+		AND project IS NOT DISTINCT FROM @project AND stack IS NOT DISTINCT FROM @stack`
+
+// roleAt is the role that a holder has at exactly this scope, or "".
+func (v *View) roleAt(ctx context.Context, holder string, at identity.Scope) (identity.Role, error) {
+	var role identity.Role
+	err := v.tx.QueryRow(ctx, sqlRoleAt, pgx.NamedArgs{"holder": holder, "organisation": at.Organisation,
+		"project": null(at.Project), "stack": null(at.Stack)}).Scan(&role)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return "", nil
+	}
+	return role, err
 }
 
 const sqlPutGrant = `
@@ -66,9 +95,6 @@ const sqlPutGrant = `
 // putGrant writes a grant; what a holder is, its id says.
 func (u *Update) putGrant(ctx context.Context, holder string, g identity.Grant) error {
 	args := holderArgs(holder)
-	if args == nil {
-		return problem.New(api.Invalid, "a role is for a user, a team or a token")
-	}
 	args["role"], args["organisation"] = string(g.Role), g.Scope.Organisation
 	args["project"], args["stack"] = null(g.Scope.Project), null(g.Scope.Stack)
 	_, err := u.tx.Exec(ctx, sqlPutGrant, args)
@@ -107,16 +133,14 @@ const sqlDeleteGrant = `
 
 // Revoke takes a role away.
 func (u *Update) Revoke(ctx context.Context, who identity.Principal, holder string, g identity.Grant) error {
-	return u.guard(ctx, grantCall(who, "role:revoke", holder, g), func() error {
+	c := grantCall(who, "role:revoke", holder, g)
+	return u.guardGrants(ctx, c, []identity.Grant{g}, func() error {
 		tag, err := u.tx.Exec(ctx, sqlDeleteGrant, pgx.NamedArgs{"holder": holder, "role": string(g.Role),
 			"organisation": g.Scope.Organisation, "project": null(g.Scope.Project), "stack": null(g.Scope.Stack)})
-		if err != nil {
-			return err
-		}
-		if tag.RowsAffected() == 0 {
+		if err == nil && tag.RowsAffected() == 0 {
 			return notFound()
 		}
-		return u.stillOwned(ctx, g.Scope.Organisation)
+		return err
 	})
 }
 

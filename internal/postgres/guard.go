@@ -38,7 +38,12 @@ func (c call) entry(outcome string) identity.Entry {
 	if c.needs != "" && outcome == forbidden {
 		detail["permission"] = string(c.needs)
 	}
-	return identity.Entry{Principal: c.who, Scope: c.at, Action: c.action, Object: short(c.object), Outcome: outcome, Detail: detail}
+	e := identity.Entry{Principal: c.who, Scope: c.at, Action: c.action, Object: c.object, Outcome: outcome, Detail: detail}
+	for _, text := range []*string{&e.Principal.ID, &e.Principal.Name, &e.Principal.Organisation,
+		&e.Scope.Organisation, &e.Scope.Project, &e.Scope.Stack, &e.Object} {
+		*text = short(*text)
+	}
+	return e
 }
 
 // short is text that somebody sent, cut so that nobody can fill the log with one call.
@@ -82,6 +87,11 @@ func notFound() *problem.Error {
 // transaction.
 func (u *Update) guard(ctx context.Context, c call, do func() error) error {
 	if err := u.permit(ctx, c); err != nil {
+		return err
+	}
+	// The chain's lock comes before those of any rows, so that no transaction that
+	// has it waits for one that wants it; and a try that is bound to fail ends here.
+	if _, _, err := u.head(ctx, c.at.Organisation); err != nil {
 		return err
 	}
 	return u.record(c, do)

@@ -43,6 +43,7 @@ func migrateWith(ctx context.Context, url string, files fs.FS) error {
 	if err != nil {
 		return badURL()
 	}
+	config.MaxConns = 4 // the lock needs one besides those that work, whatever the url says
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return translate(err)
@@ -99,7 +100,11 @@ func steps(config *pgx.ConnConfig, files fs.FS) error {
 		return newer(have, latest)
 	case dirty:
 		// Nothing of it was kept, see [whole]: as if it had not been begun.
-		if err := m.Force(int(have) - 1); err != nil {
+		before := int(have) - 1
+		if before == 0 {
+			before = database.NilVersion
+		}
+		if err := m.Force(before); err != nil {
 			return translate(err)
 		}
 	}
@@ -113,10 +118,11 @@ func steps(config *pgx.ConnConfig, files fs.FS) error {
 // whole runs a migration and says that it is done in one transaction, in which
 // Postgres takes all statements that come at once. What golang-migrate does by
 // itself says so afterwards: a process that is killed in between leaves a schema
-// of which nobody knows whether it is the old one or the new one.
+// of which nobody knows whether it is the old one or the new one. So a migration
+// cannot hold what Postgres does outside of a transaction only.
 type whole struct{ database.Driver }
 
-const markDone = ";\nUPDATE schema_migrations SET dirty = false;\n"
+const markDone = "\n;\nUPDATE schema_migrations SET dirty = false;\n"
 
 func (w whole) Run(migration io.Reader) error {
 	text, err := io.ReadAll(migration)
@@ -146,21 +152,19 @@ func newer(have, latest uint) error {
 		WithHint("start the version of Assize that was used last, or a later one; a schema never goes back")
 }
 
-// latest is the number of the last migration.
+// latest is the number of the last migration. They are numbered 1, 2, 3 without a
+// gap, so that the one before is known.
 func latest(files fs.FS) (uint, error) {
 	entries, err := fs.ReadDir(files, "migrations")
 	if err != nil {
 		return 0, err
 	}
-	var last uint
-	for _, entry := range entries {
-		var n uint
-		if _, err := fmt.Sscanf(entry.Name(), "%06d_", &n); err != nil {
-			return 0, fmt.Errorf("%s is not named like a migration", entry.Name())
+	for i, entry := range entries {
+		if want := fmt.Sprintf("%06d_", i+1); !strings.HasPrefix(entry.Name(), want) {
+			return 0, fmt.Errorf("the migration %s stands where %s should", entry.Name(), want)
 		}
-		last = max(last, n)
 	}
-	return last, nil
+	return uint(len(entries)), nil
 }
 
 const sqlSchemaVersion = `

@@ -8,6 +8,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -66,25 +67,54 @@ func badURL() error {
 
 // translate is what a caller learns of an error of the database. What Postgres
 // says may quote values, so it is the cause, which is not shown; a problem stays
-// what it is.
+// what it is, and so does an error that is none of the database's.
 func translate(err error) error {
 	var known *problem.Error
+	var connect *pgconn.ConnectError
 	var refused *pgconn.PgError
 	switch {
 	case err == nil || errors.As(err, &known):
 		return err
 	case errors.Is(err, pgx.ErrNoRows):
-		return caused(problem.New(api.NotFound, "there is no such thing, or you may not see it"), err)
-	case errors.As(err, &refused) && refused.Code == codeUnique:
-		return caused(problem.New(api.Conflict, "there is already one with this name").
-			WithHint("choose another name; names that differ only in case count as the same"), err)
-	case errors.As(err, &refused) && refused.Code == codeForeignKey:
-		return caused(problem.New(api.Conflict, "something else still refers to this, or what it refers to is gone").
-			WithHint("look again, and remove what refers to it first"), err)
-	case errors.As(err, &refused) && refused.Severity == "ERROR":
-		return caused(problem.New(api.Internal, "the database refused a statement (SQLSTATE %s, constraint %q); nothing was changed", refused.Code, refused.ConstraintName), err)
+		return caused(notFound(), err)
+	case errors.As(err, &connect):
+		return unreachable(err)
+	case errors.As(err, &refused):
+		return refusal(refused)
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return caused(problem.New(api.Limited, "the database took too long, or nobody waits any more; nothing was changed"), err)
+		return caused(problem.New(api.Limited, "it took too long, or nobody waits any more; nothing was changed"), err)
+	}
+	return err
+}
+
+// refusal is what a caller learns of what Postgres said.
+func refusal(said *pgconn.PgError) error {
+	var p *problem.Error
+	switch {
+	case said.Severity != "ERROR":
+		return unreachable(said)
+	case again(said):
+		p = problem.New(api.Conflict, "too many others change the same at this moment; nothing was changed").
+			WithHint("try again a little later")
+	case said.Code == codeUnique:
+		p = problem.New(api.Conflict, "there is already one with this name").
+			WithHint("choose another name; names that differ only in case count as the same")
+	case said.Code == codeForeignKey:
+		p = problem.New(api.Conflict, "something else still refers to this, or what it refers to is gone").
+			WithHint("look again, and remove what refers to it first")
+	case said.Code == codeCheck || strings.HasPrefix(said.Code, classData):
+		p = problem.New(api.Invalid, "a value is not one that can be kept (SQLSTATE %s); nothing was changed", said.Code)
+	default:
+		p = problem.New(api.Internal, "the database refused a statement (SQLSTATE %s); nothing was changed", said.Code)
+	}
+	return caused(p, said)
+}
+
+// unreachable is a connection that cannot be made, or that broke before anything
+// was committed.
+func unreachable(err error) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err // whoever waited stopped: that is not the database's doing
 	}
 	return caused(problem.New(api.Unavailable, "the database cannot be reached; nothing was changed").
 		WithHint("try again; if it stays so, look at the log of Postgres"), err)
@@ -101,7 +131,9 @@ const (
 	codeDeadlock       = "40P01"
 	codeUnique         = "23505"
 	codeForeignKey     = "23503"
+	codeCheck          = "23514"
 	codeUndefinedTable = "42P01"
+	classData          = "22" // text that is none, numbers that are too large
 )
 
 // newID is a new id with this prefix.

@@ -27,7 +27,9 @@ type View struct {
 // An Update reads and changes, all of it or nothing.
 type Update struct {
 	View
-	jobs *river.Client[pgx.Tx]
+	jobs  *river.Client[pgx.Tx]
+	heads map[string]*identity.Entry // of the audit chains whose lock it has
+	wants []string                   // chains whose lock it has or waits for
 }
 
 const (
@@ -43,12 +45,23 @@ const (
 // (docs/database.md, rule 3).
 func (s *Store) View(ctx context.Context, fn func(*View) error) error {
 	v := &View{at: now()}
+	err := s.read(ctx, v, fn)
+	return errors.Join(translate(err), s.writeDown(ctx, v.forbidden()))
+}
+
+// read is View without what follows a refusal.
+func (s *Store) read(ctx context.Context, v *View, fn func(*View) error) error {
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return unreachable(err)
+	}
+	defer conn.Release()
 	options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
-	err := pgx.BeginTxFunc(ctx, s.pool, options, func(tx pgx.Tx) error {
+	err = pgx.BeginTxFunc(ctx, conn, options, func(tx pgx.Tx) error {
 		v.tx = tx
 		return fn(v)
 	})
-	return errors.Join(translate(err), s.writeDown(ctx, v.forbidden()))
+	return broken(ctx, conn, err)
 }
 
 // Update runs fn in a serialisable transaction and commits it when fn returns
@@ -84,28 +97,30 @@ func (s *Store) writeDown(ctx context.Context, forbidden []identity.Entry) error
 func (s *Store) update(ctx context.Context, fn func(*Update) error) (*Update, error) {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
-		return nil, err
+		return nil, unreachable(err)
 	}
 	defer conn.Release()
-	var chains []string // of the audit log, to be locked before the next try
-	defer func() { unlock(ctx, conn, chains) }()
+	var chains []string // of the audit log, that earlier tries have wanted
 	for try := 1; ; try++ {
-		u := &Update{View: View{at: now()}, jobs: s.jobs}
-		err := u.try(ctx, conn, fn)
+		u := &Update{View: View{at: now()}, jobs: s.jobs, heads: map[string]*identity.Entry{}}
+		err := holding(ctx, conn, chains, func() error { return u.try(ctx, conn, fn) })
 		if !again(err) || try == tries {
-			return u, err
+			return u, broken(ctx, conn, err)
 		}
 		if err := pause(ctx, try); err != nil {
 			return u, err
 		}
-		// In its first try a transaction takes the lock of a chain when it writes
-		// its entry, and fails if another has written since it began. To hold the
-		// lock from before it begins makes that impossible: under load each
-		// transaction is tried twice, and not without end.
-		if chains, err = lock(ctx, conn, chains, u.chains()); err != nil {
-			return u, err
-		}
+		chains = append(chains, u.wants...)
 	}
+}
+
+// broken is err, or that the connection broke if that is why.
+func broken(ctx context.Context, conn *pgxpool.Conn, err error) error {
+	var known *problem.Error
+	if err != nil && ctx.Err() == nil && conn.Conn().IsClosed() && !errors.As(err, &known) {
+		return unreachable(err)
+	}
+	return err
 }
 
 // try runs fn once, in a transaction of its own.
@@ -158,7 +173,7 @@ func unknown(err error) error {
 // the same time, and certainly left nothing.
 func again(err error) bool {
 	var refused *pgconn.PgError
-	return errors.As(err, &refused) && (refused.Code == codeSerialization || refused.Code == codeDeadlock)
+	return errors.As(err, &refused) && !errors.Is(err, ErrNotKnown) && (refused.Code == codeSerialization || refused.Code == codeDeadlock)
 }
 
 // pause waits before the next try, longer each time, and not as long as others do.
@@ -178,26 +193,27 @@ const sqlLockChain = `
 const sqlUnlock = `
 	SELECT pg_advisory_unlock_all()`
 
-// lock takes the session's locks of more chains; always in the same order, so that
-// no two wait for each other. Those it had it gives back first.
-func lock(ctx context.Context, conn *pgxpool.Conn, held, more []string) ([]string, error) {
-	if _, err := conn.Exec(ctx, sqlUnlock); err != nil {
-		return held, err
+// holding does one try while the session holds the locks of these chains of the
+// audit log. In its first try a transaction takes a chain's lock when it learns
+// which it needs, and fails if somebody has written to the chain since it began.
+// Holding the lock from before it begins makes that impossible: under load each
+// transaction is tried twice, and not without end. The locks are taken in one
+// order, so that no two wait for each other.
+func holding(ctx context.Context, conn *pgxpool.Conn, chains []string, try func() error) error {
+	if len(chains) == 0 {
+		return try()
 	}
-	all := slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(held), more...))))
-	for _, chain := range all {
+	defer unlock(ctx, conn)
+	for _, chain := range slices.Compact(slices.Sorted(slices.Values(chains))) {
 		if _, err := conn.Exec(ctx, sqlLockChain, pgx.NamedArgs{"chain": chain}); err != nil {
-			return all, err
+			return err
 		}
 	}
-	return all, nil
+	return try()
 }
 
 // unlock gives back the session's locks; where that fails, with the session.
-func unlock(ctx context.Context, conn *pgxpool.Conn, chains []string) {
-	if len(chains) == 0 {
-		return
-	}
+func unlock(ctx context.Context, conn *pgxpool.Conn) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTime)
 	defer cancel()
 	if _, err := conn.Exec(ctx, sqlUnlock); err != nil {

@@ -2,6 +2,9 @@ package postgres
 
 import (
 	"context"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
 
@@ -27,8 +30,8 @@ func (u *Update) Register(ctx context.Context, who identity.Principal) error {
 	if who.Kind != identity.Person || !identity.IsID(identity.UserID, who.ID) {
 		return u.refuse(c, false)
 	}
-	if who.Name == "" || len(who.Name) > 255 || short(who.Name) != who.Name {
-		return problem.New(api.Invalid, "the name of a user is empty or too long").WithHint("at most 255 characters")
+	if who.Name == "" || len(who.Name) > 255 || !utf8.ValidString(who.Name) || strings.ContainsFunc(who.Name, unicode.IsControl) {
+		return problem.New(api.Invalid, "the name of a user is empty, too long, or no text").WithHint("at most 255 bytes of one line")
 	}
 	return u.record(c, func() error {
 		_, err := u.tx.Exec(ctx, sqlInsertUser, pgx.NamedArgs{"id": who.ID, "name": who.Name, "at": u.at})

@@ -63,7 +63,7 @@ CREATE INDEX tokens_user ON tokens (user_id);
 CREATE INDEX tokens_team ON tokens (team_id);
 
 -- Somebody has one role at one place. That a team or a token gets none outside of its own organisation
--- follows from the keys (docs/identity.md, rule 4).
+-- follows from the keys (docs/identity.md, rule 5).
 CREATE TABLE grants (
 	user_id      text REFERENCES users ON DELETE CASCADE,
 	team_id      text,

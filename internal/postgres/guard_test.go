@@ -1,0 +1,410 @@
+package postgres_test
+
+import (
+	"context"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/assize-iac/assize/api"
+	"github.com/assize-iac/assize/internal/identity"
+	"github.com/assize-iac/assize/internal/postgres"
+	"github.com/assize-iac/assize/internal/problem"
+)
+
+// A world is one of everything, of one organisation.
+type world struct {
+	owner, member identity.Principal
+	org, project  identity.Scope
+	team, token   string
+}
+
+func newWorld(t *testing.T, store *postgres.Store) world {
+	t.Helper()
+	w := world{member: register(t, store, "member")}
+	w.owner, w.org = found(t, store, "acme")
+	w.project = project(t, store, w.owner, w.org.Organisation, "one")
+	update(t, store, func(u *postgres.Update) error {
+		team, err := u.CreateTeam(t.Context(), w.owner, w.org.Organisation, "the team")
+		if err != nil {
+			return err
+		}
+		w.team = team.ID
+		_, made, err := u.CreateToken(t.Context(), w.owner, postgres.TokenRequest{Owner: w.team, Description: "for CI"})
+		w.token = made.ID
+		return err
+	})
+	return w
+}
+
+// calls is every method of View and Update that somebody could call, each with
+// arguments with which an owner would succeed.
+func (w world) calls(ctx context.Context, who identity.Principal) map[string]func(*postgres.Update) error {
+	org := w.org.Organisation
+	reader := identity.Grant{Role: identity.Reader, Scope: w.org}
+	return map[string]func(*postgres.Update) error{
+		"Organisation": func(u *postgres.Update) error { _, err := u.Organisation(ctx, who, "acme"); return err },
+		"Project":      func(u *postgres.Update) error { _, err := u.Project(ctx, who, w.project.Project); return err },
+		"Teams":        func(u *postgres.Update) error { _, err := u.Teams(ctx, who, org); return err },
+		"Grants":       func(u *postgres.Update) error { _, err := u.Grants(ctx, who, org); return err },
+		"Tokens":       func(u *postgres.Update) error { _, err := u.Tokens(ctx, who, w.team); return err },
+		"Audit": func(u *postgres.Update) (err error) {
+			for _, err = range u.Audit(ctx, who, org) {
+				break
+			}
+			return err
+		},
+		"CreateProject": func(u *postgres.Update) error { _, err := u.CreateProject(ctx, who, org, "two"); return err },
+		"RenameProject": func(u *postgres.Update) error { return u.RenameProject(ctx, who, w.project.Project, "three") },
+		"DeleteProject": func(u *postgres.Update) error { return u.DeleteProject(ctx, who, w.project.Project) },
+		"CreateTeam":    func(u *postgres.Update) error { _, err := u.CreateTeam(ctx, who, org, "second"); return err },
+		"DeleteTeam":    func(u *postgres.Update) error { return u.DeleteTeam(ctx, who, w.team) },
+		"AddMember":     func(u *postgres.Update) error { return u.AddMember(ctx, who, w.team, who.ID) },
+		"RemoveMember":  func(u *postgres.Update) error { return u.RemoveMember(ctx, who, w.team, w.member.ID) },
+		"Grant":         func(u *postgres.Update) error { return u.Grant(ctx, who, w.team, reader) },
+		"Revoke":        func(u *postgres.Update) error { return u.Revoke(ctx, who, w.team, reader) },
+		"CreateToken": func(u *postgres.Update) error {
+			_, _, err := u.CreateToken(ctx, who, postgres.TokenRequest{Owner: w.team})
+			return err
+		},
+		"RevokeToken": func(u *postgres.Update) error { return u.RevokeToken(ctx, who, w.token) },
+	}
+}
+
+// TestStranger: whatever somebody calls who has no role, they learn nothing, not
+// even that the thing exists; nothing changes; and it stands in the audit log
+// (docs/database.md, rule 7). That no method is missing here, reflection checks.
+func TestStranger(t *testing.T) {
+	t.Parallel()
+	store, _ := open(t)
+	w := newWorld(t, store)
+	stranger := register(t, store, "stranger")
+	calls := w.calls(t.Context(), stranger)
+	before := entries(t, store, w.owner, w.org.Organisation)
+	// Where principals come from, and what shows each only their own.
+	free := []string{"Authenticate", "Organisations", "Projects", "Register", "CreateOrganisation", "Tx"}
+	kind := reflect.TypeFor[*postgres.Update]()
+	for i := range kind.NumMethod() {
+		name := kind.Method(i).Name
+		if slices.Contains(free, name) {
+			continue
+		}
+		do, ok := calls[name]
+		if !ok {
+			t.Errorf("%s: nobody has tried it as a stranger", name)
+			continue
+		}
+		if err := store.Update(t.Context(), do); problem.Code(err) != api.NotFound {
+			t.Errorf("%s: %v, want that there is no such thing", name, err)
+		}
+	}
+	log := entries(t, store, w.owner, w.org.Organisation)[len(before):]
+	if len(log) != len(calls) {
+		t.Errorf("%d entries for %d calls", len(log), len(calls))
+	}
+	for _, e := range log {
+		if e.Outcome != "forbidden" || e.Principal != stranger || e.Detail["permission"] == "" {
+			t.Errorf("%+v, want that it was forbidden to the stranger", e)
+		}
+	}
+	if err := identity.Verify(slices.Values(append(before, log...))); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestOwner: the same calls are all done for an owner, and those that change
+// something stand in the audit log.
+func TestOwner(t *testing.T) {
+	t.Parallel()
+	store, _ := open(t)
+	w := newWorld(t, store)
+	calls := w.calls(t.Context(), w.owner)
+	reads := []string{"Organisation", "Project", "Teams", "Grants", "Tokens", "Audit"}
+	changes := []string{"CreateProject", "RenameProject", "DeleteProject", "CreateTeam", "AddMember", "RemoveMember",
+		"Grant", "Revoke", "CreateToken", "RevokeToken", "DeleteTeam"}
+	if len(reads)+len(changes) != len(calls) {
+		t.Errorf("%d calls, and %d are tried", len(calls), len(reads)+len(changes))
+	}
+	for _, name := range append(reads, changes...) {
+		before := len(entries(t, store, w.owner, w.org.Organisation))
+		if err := store.Update(t.Context(), calls[name]); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		log := entries(t, store, w.owner, w.org.Organisation)[before:]
+		if slices.Contains(reads, name) != (len(log) == 0) || len(log) > 0 && log[0].Outcome != "done" {
+			t.Errorf("%s: entries %+v", name, log)
+		}
+	}
+}
+
+// TestForbidden: who has a role, but not the one that is needed, is told which.
+func TestForbidden(t *testing.T) {
+	t.Parallel()
+	store, _ := open(t)
+	w := newWorld(t, store)
+	grant(t, store, w.owner, w.member.ID, identity.Reader, w.org)
+	err := store.Update(t.Context(), func(u *postgres.Update) error {
+		_, _ = u.CreateProject(t.Context(), w.member, w.org.Organisation, "p") // and goes on all the same
+		_, err := u.CreateProject(t.Context(), w.owner, w.org.Organisation, "q")
+		return err
+	})
+	if err != nil {
+		t.Errorf("%v, want the second one done", err)
+	}
+	log := entries(t, store, w.owner, w.org.Organisation)
+	if n := len(log); log[n-2].Outcome != "forbidden" || log[n-1].Outcome != "done" {
+		t.Errorf("the last entries are %+v", log[n-2:])
+	}
+	err = store.Update(t.Context(), func(u *postgres.Update) error { return u.DeleteTeam(t.Context(), w.member, w.team) })
+	if problem.Code(err) != api.Forbidden || !strings.Contains(err.Error(), "team:admin") {
+		t.Errorf("%v, want the permission that is missing", err)
+	}
+}
+
+func grant(t *testing.T, store *postgres.Store, who identity.Principal, holder string, role identity.Role, at identity.Scope) {
+	t.Helper()
+	update(t, store, func(u *postgres.Update) error {
+		return u.Grant(t.Context(), who, holder, identity.Grant{Role: role, Scope: at})
+	})
+}
+
+// TestNoMoreThanOneHas: a maintainer of a project may let others in, and make
+// nobody an owner, nor anything outside of the project.
+func TestNoMoreThanOneHas(t *testing.T) {
+	t.Parallel()
+	store, _ := open(t)
+	w := newWorld(t, store)
+	friend := register(t, store, "friend")
+	grant(t, store, w.owner, w.member.ID, identity.Maintainer, w.project)
+	grant(t, store, w.member, friend.ID, identity.Maintainer, w.project)
+	for _, g := range []identity.Grant{
+		{Role: identity.Owner, Scope: w.project},
+		{Role: identity.Reader, Scope: w.org},
+		{Role: "emperor", Scope: w.project},
+		{Role: identity.Reader, Scope: identity.Scope{Organisation: w.org.Organisation, Stack: w.project.Project}},
+	} {
+		err := store.Update(t.Context(), func(u *postgres.Update) error { return u.Grant(t.Context(), w.member, w.member.ID, g) })
+		if err == nil {
+			t.Errorf("%+v was given", g)
+		}
+	}
+	// Nor may they take away what is more, by name or by putting less in its place.
+	grant(t, store, w.owner, friend.ID, identity.Owner, w.project)
+	for name, do := range map[string]func(*postgres.Update) error{
+		"taken away": func(u *postgres.Update) error {
+			return u.Revoke(t.Context(), w.member, friend.ID, identity.Grant{Role: identity.Owner, Scope: w.project})
+		},
+		"replaced": func(u *postgres.Update) error {
+			return u.Grant(t.Context(), w.member, friend.ID, identity.Grant{Role: identity.Reader, Scope: w.project})
+		},
+	} {
+		if err := store.Update(t.Context(), do); problem.Code(err) != api.Forbidden {
+			t.Errorf("an owner was %s by a maintainer: %v", name, err)
+		}
+	}
+	log := entries(t, store, w.owner, w.org.Organisation)
+	if last := log[len(log)-1]; last.Action[:5] != "role:" || last.Outcome != "forbidden" {
+		t.Errorf("the last entry is %+v", last)
+	}
+}
+
+// TestAlwaysOwned: the last owner cannot be taken away, by whichever way, nor by
+// two at once who each leave the other one.
+func TestAlwaysOwned(t *testing.T) {
+	t.Parallel()
+	store, conn := open(t)
+	w := newWorld(t, store)
+	leave := func(who identity.Principal) error {
+		return store.Update(t.Context(), func(u *postgres.Update) error {
+			return u.Revoke(t.Context(), who, who.ID, identity.Grant{Role: identity.Owner, Scope: w.org})
+		})
+	}
+	if err := leave(w.owner); problem.Code(err) != api.Conflict {
+		t.Errorf("%v, want a conflict", err)
+	}
+	grant(t, store, w.owner, w.member.ID, identity.Owner, w.org)
+	left := make(chan error)
+	go func() { left <- leave(w.member) }()
+	errs := []error{leave(w.owner), <-left}
+	if n := count(t, conn, "SELECT count(*) FROM grants WHERE role = 'owner'"); n != 1 {
+		t.Errorf("%d owners are left after %v", n, errs)
+	}
+}
+
+// TestTeamAndTokens: members may what the team may, and so does its token; the
+// organisation's has a role of its own; a user's acts as the user.
+func TestTeamAndTokens(t *testing.T) {
+	t.Parallel()
+	store, _ := open(t)
+	w := newWorld(t, store)
+	grant(t, store, w.owner, w.team, identity.Maintainer, w.org)
+	tokens := map[string]identity.Token{}
+	update(t, store, func(u *postgres.Update) error {
+		if err := u.AddMember(t.Context(), w.owner, w.team, w.member.ID); err != nil {
+			return err
+		}
+		for _, r := range []struct {
+			who identity.Principal
+			postgres.TokenRequest
+		}{
+			{w.member, postgres.TokenRequest{Owner: w.member.ID, Description: "mine"}},
+			{w.owner, postgres.TokenRequest{Owner: w.team, Description: "ours"}},
+			{w.owner, postgres.TokenRequest{Owner: w.org.Organisation, Role: identity.Maintainer, Description: "of all"}},
+		} {
+			token, made, err := u.CreateToken(t.Context(), r.who, r.TokenRequest)
+			if err != nil {
+				return err
+			}
+			if made.Digest != token.Digest() {
+				t.Errorf("%s: the digest is not the token's", r.Description)
+			}
+			tokens[r.Description] = token
+		}
+		return nil
+	})
+	for name, token := range tokens {
+		var who identity.Principal
+		view(t, store, func(v *postgres.View) (err error) { who, err = v.Authenticate(t.Context(), token); return err })
+		project(t, store, who, w.org.Organisation, strings.ReplaceAll(name, " ", "-"))
+	}
+	update(t, store, func(u *postgres.Update) error { return u.DeleteTeam(t.Context(), w.owner, w.team) })
+	err := store.View(t.Context(), func(v *postgres.View) error { _, err := v.Authenticate(t.Context(), tokens["ours"]); return err })
+	if problem.Code(err) != api.Unauthenticated {
+		t.Errorf("the token of a team that is gone: %v", err)
+	}
+}
+
+// TestTokenIsNowhere: the database holds no token, and nobody makes one for others.
+func TestTokenIsNowhere(t *testing.T) {
+	t.Parallel()
+	store, conn := open(t)
+	w := newWorld(t, store)
+	var token identity.Token
+	update(t, store, func(u *postgres.Update) (err error) {
+		token, _, err = u.CreateToken(t.Context(), w.owner, postgres.TokenRequest{Owner: w.owner.ID, Expires: time.Now().Add(time.Hour)})
+		return err
+	})
+	for _, table := range []string{"tokens", "audit_entries", "river_job"} {
+		if n := count(t, conn, "SELECT count(*) FROM "+table+" x WHERE x::text LIKE '%' || $1 || '%'", token.Reveal()[9:30]); n != 0 {
+			t.Errorf("%s holds the token", table)
+		}
+	}
+	err := store.Update(t.Context(), func(u *postgres.Update) error {
+		_, _, err := u.CreateToken(t.Context(), w.owner, postgres.TokenRequest{Owner: w.member.ID})
+		return err
+	})
+	if problem.Code(err) != api.NotFound {
+		t.Errorf("an owner makes a token of somebody else: %v", err)
+	}
+}
+
+// TestExpired: a token is of no use from its last moment on, and the job that was
+// left with it deletes it (docs/database.md, rule 9).
+func TestExpired(t *testing.T) {
+	t.Parallel()
+	store, conn := open(t)
+	w := newWorld(t, store)
+	var token identity.Token
+	var made identity.Credential
+	update(t, store, func(u *postgres.Update) (err error) {
+		token, made, err = u.CreateToken(t.Context(), w.owner,
+			postgres.TokenRequest{Owner: w.org.Organisation, Role: identity.Reader, Expires: time.Now().Add(300 * time.Millisecond)})
+		return err
+	})
+	if n := count(t, conn, "SELECT count(*) FROM river_job WHERE kind = 'token_expire' AND args->>'token' = $1", made.ID); n != 1 {
+		t.Fatalf("%d jobs were left with the token", n)
+	}
+	time.Sleep(time.Until(made.Expires))
+	err := store.View(t.Context(), func(v *postgres.View) error { _, err := v.Authenticate(t.Context(), token); return err })
+	if problem.Code(err) != api.Unauthenticated || !strings.Contains(err.Error(), "expired") {
+		t.Errorf("%v, want that it expired", err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	worked := make(chan error)
+	go func() { worked <- store.Work(ctx) }()
+	for until := time.Now().Add(25 * time.Second); count(t, conn, "SELECT count(*) FROM tokens WHERE id = $1", made.ID) != 0; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatal("the token is still there")
+		}
+	}
+	stop()
+	if err := <-worked; err != nil {
+		t.Error(err)
+	}
+	log := entries(t, store, w.owner, w.org.Organisation)
+	if last := log[len(log)-1]; last.Action != "token:expire" || last.Object != made.ID || last.Principal.Kind != "server" {
+		t.Errorf("the last entry is %+v", last)
+	}
+}
+
+// TestNames: one name, one thing, whatever its case.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	store, _ := open(t)
+	w := newWorld(t, store)
+	for name, want := range map[string]api.Code{"ONE": api.Conflict, "../etc": api.Invalid, "": api.Invalid, "two": ""} {
+		err := store.Update(t.Context(), func(u *postgres.Update) error {
+			_, err := u.CreateProject(t.Context(), w.owner, w.org.Organisation, name)
+			return err
+		})
+		if err == nil && want != "" || err != nil && problem.Code(err) != want {
+			t.Errorf("%q: %v, want %q", name, err, want)
+		}
+	}
+}
+
+// TestHostileText: whatever stands in what somebody sends is refused as such,
+// never with an error of ours, and what is forbidden is written down all the same.
+func TestHostileText(t *testing.T) {
+	t.Parallel()
+	store, conn := open(t)
+	w := newWorld(t, store)
+	stranger := register(t, store, "stranger")
+	for _, text := range []string{"", "\x00", "a\x00b", "\xff\xfe", "'; DROP TABLE users; --", strings.Repeat("x", 1<<20), "../../etc", w.org.Organisation + "\x00"} {
+		project, org, team := w.project.Project, w.org.Organisation, w.team
+		for name, do := range map[string]func(*postgres.Update) error{
+			"id":     func(u *postgres.Update) error { return u.RenameProject(t.Context(), w.owner, text, "name") },
+			"name":   func(u *postgres.Update) error { return u.RenameProject(t.Context(), w.owner, project, text) },
+			"lookup": func(u *postgres.Update) error { _, err := u.Organisation(t.Context(), w.owner, text); return err },
+			"place": func(u *postgres.Update) error {
+				_, err := u.CreateTeam(t.Context(), stranger, text, "name")
+				return err
+			},
+			"holder": func(u *postgres.Update) error {
+				return u.Grant(t.Context(), w.owner, text, identity.Grant{Role: identity.Reader, Scope: w.org})
+			},
+			"description": func(u *postgres.Update) error {
+				_, _, err := u.CreateToken(t.Context(), stranger, postgres.TokenRequest{Owner: team, Description: text})
+				return err
+			},
+			"described": func(u *postgres.Update) error {
+				_, _, err := u.CreateToken(t.Context(), w.owner, postgres.TokenRequest{Owner: team, Description: text + "\x00"})
+				return err
+			},
+			"user": func(u *postgres.Update) error {
+				return u.Register(t.Context(), identity.Principal{Kind: identity.Person, ID: text, Name: text})
+			},
+			"principal": func(u *postgres.Update) error {
+				_, err := u.CreateProject(t.Context(), identity.Principal{Kind: identity.Person, ID: "x", Name: text}, org, "name")
+				return err
+			},
+		} {
+			err := store.Update(t.Context(), do)
+			if code := problem.Code(err); err == nil || code != api.Invalid && code != api.NotFound {
+				t.Errorf("%s %.20q: %v (%s)", name, text, err, code)
+			}
+		}
+	}
+	if n := count(t, conn, "SELECT count(*) FROM audit_entries WHERE action = 'team:create' AND principal_id = $1 AND outcome = 'forbidden'", stranger.ID); n != 8 {
+		t.Errorf("%d of 8 calls of a stranger were written down", n)
+	}
+	if n := count(t, conn, "SELECT max(length(audit_entries::text)) FROM audit_entries"); n > 5000 {
+		t.Errorf("an entry has %d characters", n)
+	}
+	if err := identity.Verify(slices.Values(entries(t, store, w.owner, w.org.Organisation))); err != nil {
+		t.Error(err)
+	}
+}
