@@ -517,7 +517,12 @@ func (r *round) finished() {
 		r.Errorf("assize drift ends with %d", code)
 	}
 	r.settle()
+	rec, _ := r.record()
 	err := filepath.WalkDir(r.dir, func(path string, _ fs.DirEntry, err error) error {
+		saved := filepath.Base(path) == "plan.tfplan" || filepath.Base(path) == "plan.warrant.json"
+		if saved && rec.Counts.Unchanged > 0 { // a plan that has nothing to do is not applied, and stays
+			return err
+		}
 		if leftBehind.MatchString(strings.TrimPrefix(path, r.dir)) {
 			r.Errorf("left behind: %s", path)
 		}
