@@ -146,7 +146,7 @@ func applyAlone(ctx context.Context, g *Globals, o applyOptions, result *api.App
 		_, err := os.Lstat(warrant)
 		return err == nil
 	}
-	return g.noteApplied(t, o.file, destroying(stack, o.file), saved, func() error { return apply(ctx, g, w, o, result) })
+	return g.noteApplied(t, o.file, destroying(stack, o.file), saved, result, func() error { return apply(ctx, g, w, o, result) })
 }
 
 // apply goes from what costs nothing to what changes the world: the warrant,

@@ -166,7 +166,7 @@ func (f *fleet) was(k stack.Key) (api.StackResult, bool) {
 // a rollout that has it what becomes of it. While another process has the record,
 // that one knows better. Of a plan that lies elsewhere, in file, the rollout knows
 // nothing: its own plan of that stack can be applied no more.
-func (g *Globals) noteApplied(t target, file string, destroys bool, saved func() bool, apply func() error) error {
+func (g *Globals) noteApplied(t target, file string, destroys bool, saved func() bool, result *api.Applied, apply func() error) error {
 	f := g.recordOf(t)
 	if f == nil {
 		return apply()
@@ -189,17 +189,18 @@ func (g *Globals) noteApplied(t target, file string, destroys bool, saved func()
 		return err
 	}
 	err := apply()
+	begun.At = f.now() // what was planned until now has not seen it
 	switch {
 	case saved(): // it was not begun
 		return errors.Join(err, note(before))
 	case err != nil:
 		return errors.Join(err, note(concluded(begun, err)))
 	case file != "" || destroys != f.destroys():
-		before.Status, before.At, before.Exit = api.StackRefused, f.now(), ExitRefused
+		before.Status, before.At, before.Exit = api.StackRefused, begun.At, ExitRefused
 		before.Error, before.Hint = "another plan than that of the rollout was applied", "assize plan"
 		return note(before)
 	}
-	begun.Status = api.StackApplied
+	begun.Status, begun.Warrant, begun.Run = api.StackApplied, result.Warrant, result.Run
 	return note(begun)
 }
 
