@@ -75,7 +75,7 @@ func (f *fleet) plan(ctx context.Context, keys []stack.Key, parallel int, o plan
 	p := &planner{fleet: f, o: o}
 	if kind == api.RolloutPlan {
 		var err error
-		if p.outlook, err = newOutlook(); err != nil {
+		if p.outlook, err = newOutlook(f.e.cfg.Root); err != nil {
 			return err
 		}
 		defer p.outlook.close()
@@ -149,7 +149,7 @@ func (p *planner) one(ctx context.Context, j *job) (api.StackResult, error) {
 	if p.outlook == nil || j.stack.Equip() != nil { // why not is said there
 		return p.plan(ctx, j, p.o)
 	}
-	ahead, err := p.outlook.ahead(p.e.cfg.Root, j)
+	ahead, err := p.outlook.ahead(j)
 	if err != nil {
 		return api.StackResult{}, err
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"io/fs"
 	"regexp"
 	"slices"
 	"strings"
@@ -22,6 +23,7 @@ import (
 // after them (docs/preview.md).
 type outlook struct {
 	provider *preview.Provider
+	files    fs.FS // of the root
 
 	mu      sync.Mutex // guards what follows
 	outputs preview.Upstreams
@@ -29,9 +31,13 @@ type outlook struct {
 	changed map[string]bool // by key: its plan changes something
 }
 
-func newOutlook() (*outlook, error) {
+func newOutlook(root string) (*outlook, error) {
+	files, err := scan.Checkout(root)
+	if err != nil {
+		return nil, err
+	}
 	p, err := preview.Serve()
-	return &outlook{provider: p, outputs: preview.Upstreams{}, keys: map[stack.State]string{}, changed: map[string]bool{}}, err
+	return &outlook{provider: p, files: files, outputs: preview.Upstreams{}, keys: map[stack.State]string{}, changed: map[string]bool{}}, err
 }
 
 func (l *outlook) close() { _ = l.provider.Close() }
@@ -57,13 +63,10 @@ type foresight struct {
 }
 
 // ahead is the foresight of a stack, nil where it reads nothing that will change.
-func (l *outlook) ahead(root string, j *job) (*foresight, error) {
-	files, err := scan.Checkout(root)
-	if err != nil {
-		return nil, err
-	}
+func (l *outlook) ahead(j *job) (*foresight, error) {
 	f := &foresight{upstreams: preview.Upstreams{}, named: map[string]preview.Outputs{}}
-	if f.reading, err = scan.Reads(files, j.settings, j.stack.Session.Tool.Name); err != nil {
+	var err error
+	if f.reading, err = scan.Reads(l.files, j.settings, j.stack.Session.Tool.Name); err != nil {
 		return nil, err
 	}
 	l.mu.Lock()
