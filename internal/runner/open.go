@@ -28,15 +28,6 @@ type Setup struct {
 	Digests  *tofu.Digests      // shared by the stacks of a command; may be nil
 }
 
-// Open is a stack that is ready to work on: [Place], with its tool.
-func Open(o Setup) (*Stack, error) {
-	s, err := Place(o)
-	if err != nil {
-		return nil, err
-	}
-	return s, s.Equip()
-}
-
 // Place is a stack and its saved plan; without [Stack.Equip] nothing can be run in
 // it. It writes nothing into the stack's directory (docs/configuration.md, rules 23
 // to 29).

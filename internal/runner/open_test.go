@@ -74,7 +74,7 @@ type opened struct {
 
 func (e *estate) open(mode settings.Mode, s settings.Effective, environ ...string) *opened {
 	e.t.Helper()
-	st, err := runner.Open(runner.Setup{Root: e.root, Settings: s, Mode: mode, Environ: slices.Concat(e.environ, environ)})
+	st, err := equipped(runner.Setup{Root: e.root, Settings: s, Mode: mode, Environ: slices.Concat(e.environ, environ)})
 	if err != nil {
 		e.t.Fatal(err)
 	}
@@ -346,7 +346,7 @@ resource "terraform_data" "x" { input = terraform.workspace }
 	}
 	e := newEstate(t, map[string]string{"s/main.tf": config})
 	s := settings.Effective{Path: "s", Workspace: "blue", Env: map[string]settings.PerMode{"TF_WORKSPACE": each("green")}}
-	_, err := runner.Open(runner.Setup{Root: e.root, Settings: s, Mode: settings.Plan, Environ: e.environ})
+	_, err := equipped(runner.Setup{Root: e.root, Settings: s, Mode: settings.Plan, Environ: e.environ})
 	if want := `s: workspace is "blue", and env sets TF_WORKSPACE as well`; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
@@ -402,7 +402,7 @@ func TestFilesThatAreNotThere(t *testing.T) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
-	_, err := runner.Open(runner.Setup{Root: e.root, Settings: settings.Effective{Path: "gone"}, Environ: e.environ})
+	_, err := equipped(runner.Setup{Root: e.root, Settings: settings.Effective{Path: "gone"}, Environ: e.environ})
 	if problem.Code(err) != api.NotFound {
 		t.Errorf("got %v", err)
 	}
@@ -468,4 +468,13 @@ func TestOurSecretsStayHere(t *testing.T) {
 			t.Errorf("%s is %q", name, got)
 		}
 	}
+}
+
+// equipped is a stack in its place, with its tool.
+func equipped(o runner.Setup) (*runner.Stack, error) {
+	s, err := runner.Place(o)
+	if err != nil {
+		return nil, err
+	}
+	return s, s.Equip()
 }

@@ -23,7 +23,7 @@ import (
 )
 
 // A Stack is one directory of configuration, or one instance of it, and the tool
-// that works in it. [Open] makes one as it is configured; a literal is a directory
+// that works in it. [Place] makes one as it is configured; a literal is a directory
 // as it is.
 type Stack struct {
 	Session tofu.Session
