@@ -174,6 +174,28 @@ func TestEveryFieldIsCompared(t *testing.T) {
 	}
 }
 
+// A conditional plan is never applied, however well everything else holds
+// (docs/warrant.md, rule 19).
+func TestConditional(t *testing.T) {
+	t.Parallel()
+	w, err := gate.Seal(run, binding(), place, nil, api.Summary{Create: 1}, created, "network", "dns")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := gate.Decide(gate.Facts{Sealed: w, Now: binding(), Place: place})
+	if d.Allowed() || len(d.Refusals()) != 1 || d.Refusals()[0].What != "upstream" {
+		t.Fatalf("allowed %t: %+v", d.Allowed(), d.Refusals())
+	}
+	if want := "the plan is conditional: it was made against what network and dns will be"; d.Refusals()[0].Message != want {
+		t.Errorf("got %q, want %q", d.Refusals()[0].Message, want)
+	}
+	// Without what makes it conditional it is not what was sealed.
+	w.Upstream = []string{}
+	if d := gate.Decide(gate.Facts{Sealed: w, Now: binding(), Place: place}); d.Allowed() {
+		t.Error("a warrant that was made unconditional was taken")
+	}
+}
+
 func TestUnsafe(t *testing.T) {
 	t.Parallel()
 	now := binding()
