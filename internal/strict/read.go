@@ -158,7 +158,7 @@ func Cut(s string) string {
 		return s
 	}
 	end := shownMax
-	for !utf8.RuneStart(s[end]) {
+	for end > 0 && !utf8.RuneStart(s[end]) { // s may be no text at all
 		end--
 	}
 	return fmt.Sprintf("%s… (%d bytes)", s[:end], len(s))
