@@ -62,6 +62,18 @@ func (t Team) granted() []Grant {
 	})
 }
 
+// Sees reports whether somebody with these grants may know that there is something
+// at s. Who may not is told that there is no such thing.
+func Sees(grants []Grant, s Scope) bool {
+	switch s.Level() {
+	case Stack:
+		return Allowed(grants, StackRead, s)
+	case Project:
+		return Allowed(grants, ProjectRead, s)
+	}
+	return Member(grants, s.Organisation)
+}
+
 // Member reports whether grants reach into an organisation at all. Who has a role
 // for one stack may know the organisation's name, and nothing else of it.
 func Member(grants []Grant, organisation string) bool {

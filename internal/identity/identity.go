@@ -17,7 +17,8 @@ const (
 	Person Kind = "person"
 	Bearer Kind = "token" // the token of a team or an organisation; that of a person acts as the person
 	Runner Kind = "runner"
-	Job    Kind = "job" // of somebody's CI, known by its OpenID Connect token
+	Job    Kind = "job"    // of somebody's CI, known by its OpenID Connect token
+	Server Kind = "server" // the server itself, for what nobody asked for; no token is of this kind
 )
 
 // A Principal is who acts.
@@ -35,6 +36,8 @@ const (
 	StackID        = "stk_"
 	UserID         = "usr_"
 	TeamID         = "team_"
+	MembershipID   = "mem_"
+	GrantID        = "grt_"
 	TokenID        = "tok_"
 )
 

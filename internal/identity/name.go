@@ -2,6 +2,8 @@ package identity
 
 import (
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/problem"
@@ -28,6 +30,12 @@ func StackName() Naming { return Naming{what: "a stack", longest: 90} }
 
 // TeamName is the naming of teams.
 func TeamName() Naming { return Naming{what: "a team", longest: 90, spaces: true} }
+
+// PolicyName is the naming of policies that a client keeps on the server.
+func PolicyName() Naming { return Naming{what: "a policy", longest: 90} }
+
+// PolicySetName is the naming of sets of them.
+func PolicySetName() Naming { return Naming{what: "a policy set", longest: 90} }
 
 // Check refuses a name. What it lets pass is one element of any path or URL and
 // means nothing else there, cannot be taken for a flag, and has no letter of
@@ -63,4 +71,25 @@ func (n Naming) refuse(why string) *problem.Error {
 	}
 	return problem.New(api.Invalid, "the name of %s %s", n.what, why).
 		WithHint("1 to %d letters (a to z, A to Z), digits, %s; not - at the beginning", n.longest, also)
+}
+
+// Lengths of tags, in bytes.
+const (
+	tagKeyLongest   = 128
+	tagValueLongest = 256
+)
+
+// CheckTag refuses the key or the value of a tag. A key can stand in a list that is
+// separated by commas, and a value is one line of text (docs/protocol.md, rule 13).
+func CheckTag(key, value string) error {
+	const more = "-_.:/=+@ "
+	switch {
+	case key == "" || len(key) > tagKeyLongest || strings.Trim(key, digits62+more) != "" || strings.TrimSpace(key) != key:
+		return problem.New(api.Invalid, "the key of a tag is empty, too long, or holds another character").
+			WithHint("1 to %d letters (a to z, A to Z), digits and any of %s", tagKeyLongest, strings.TrimSpace(more))
+	case len(value) > tagValueLongest || !utf8.ValidString(value) || strings.ContainsFunc(value, unicode.IsControl):
+		return problem.New(api.Invalid, "the value of a tag is too long or not one line of text").
+			WithHint("at most %d bytes", tagValueLongest)
+	}
+	return nil
 }

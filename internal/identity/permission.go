@@ -19,6 +19,8 @@ const (
 	StateWrite         Permission = "state:write"
 	StateRecover       Permission = "state:recover"
 	StateForceUnlock   Permission = "state:force_unlock"
+	ConfigurationRead  Permission = "configuration:read"
+	ConfigurationWrite Permission = "configuration:write"
 	VariableRead       Permission = "variable:read"
 	VariableWrite      Permission = "variable:write"
 	PolicyRead         Permission = "policy:read"
@@ -28,6 +30,10 @@ const (
 	TokenAdmin         Permission = "token:admin"
 	AuditRead          Permission = "audit:read"
 )
+
+// SiteAdmin is what a site administrator may. It is of no organisation, so it
+// stands in no scope, and no role has it (docs/identity.md, rule 10).
+const SiteAdmin Permission = "site:admin"
 
 // A Role is a named set of permissions.
 type Role string
@@ -67,6 +73,8 @@ var permissions = []Meaning{
 	{StateWrite, Stack, Applier, "write a new version of a state, with one's own lock"},
 	{StateRecover, Stack, Maintainer, "go back to an earlier version, import a state, look at refused bytes"},
 	{StateForceUnlock, Stack, Maintainer, "break somebody else's lock"},
+	{ConfigurationRead, Stack, Planner, "download a configuration that was uploaded"},
+	{ConfigurationWrite, Stack, Planner, "upload a configuration, to be planned"},
 	{VariableRead, Stack, Planner, "read variables; those that are sensitive nobody reads"},
 	{VariableWrite, Stack, Maintainer, "set and delete variables"},
 	{PolicyRead, Stack, Reader, "read policies and what they have said"},
@@ -98,4 +106,23 @@ func (r Role) has(m Meaning) bool { return r.atLeast(m.Least) }
 func (r Role) atLeast(least Role) bool {
 	i := slices.Index(roles, least)
 	return i >= 0 && slices.Index(roles, r) >= i
+}
+
+// Within is the greatest role that may nothing but what is in the set, where it is
+// granted at this level; "" if even the least may more. Whoever says piece by piece
+// what somebody may gets at most those pieces (docs/identity.md, rule 13).
+func Within(set []Permission, at Level) Role {
+	if at == Nowhere {
+		return ""
+	}
+	var greatest Role
+	for _, r := range roles {
+		for _, m := range permissions {
+			if m.Deepest >= at && r.has(m) && !slices.Contains(set, m.Permission) {
+				return greatest
+			}
+		}
+		greatest = r
+	}
+	return greatest
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 // TestPageHoldsTheTable compares the table of permissions with the one that
@@ -63,4 +65,32 @@ func TestEachRoleMayMore(t *testing.T) {
 			t.Errorf("the unknown role %q may %v", none, set)
 		}
 	}
+}
+
+// TestWithin: the greatest role that is contained is found, and never a greater
+// one than the set allows (docs/identity.md, rule 13).
+func TestWithin(t *testing.T) {
+	for _, at := range []Level{Organisation, Project, Stack} {
+		for _, r := range Roles() {
+			if got := Within(r.Permissions(), at); got != r {
+				t.Errorf("what %s may is the role %q", r, got)
+			}
+		}
+	}
+	if got := Within(nil, Stack); got != "" {
+		t.Errorf("nothing is the role %s", got)
+	}
+	if got := Within(Owner.Permissions(), Nowhere); got != "" {
+		t.Errorf("everything is the role %s nowhere", got)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		set := rapid.SliceOfDistinct(rapid.SampledFrom(Owner.Permissions()), func(p Permission) Permission { return p }).Draw(t, "set")
+		at := rapid.SampledFrom([]Level{Organisation, Project, Stack}).Draw(t, "at")
+		role := Within(set, at)
+		for _, m := range Permissions() {
+			if m.Deepest >= at && slices.Contains(role.Permissions(), m.Permission) && !slices.Contains(set, m.Permission) {
+				t.Fatalf("%s may also %s", role, m.Permission)
+			}
+		}
+	})
 }

@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"cmp"
 	"crypto/subtle"
 	"hash/crc32"
 	"slices"
@@ -19,13 +20,14 @@ const (
 	UserToken         TokenKind = "user"
 	TeamToken         TokenKind = "team"
 	OrganisationToken TokenKind = "organisation"
+	AgentToken        TokenKind = "agent" // nothing can be done with it yet
 )
 
 // letters are how a kind stands in a token.
-var letters = map[TokenKind]string{UserToken: "u", TeamToken: "t", OrganisationToken: "o"}
+var letters = map[TokenKind]string{UserToken: "u", TeamToken: "t", OrganisationToken: "o", AgentToken: "a"}
 
 // The parts of a token: assize_u_, the secret, the checksum. A scanner finds one
-// with assize_[uto]_[0-9A-Za-z]{49} (docs/identity.md, rule 7).
+// with assize_[utoa]_[0-9A-Za-z]{49} (docs/identity.md, rule 7).
 const (
 	tokenPrefix    = "assize_"
 	secretDigits   = 43 // so many hold 256 bits in base 62
@@ -157,6 +159,8 @@ func whose(kind TokenKind) string {
 		return "a team"
 	case OrganisationToken:
 		return "an organisation"
+	case AgentToken:
+		return "an agent"
 	}
 	return "nobody"
 }
@@ -169,8 +173,11 @@ type Credential struct {
 	Organisation string    `json:"organisation,omitempty"` // id; "" for a user's
 	Description  string    `json:"description"`
 	Created      time.Time `json:"created"`
-	Expires      time.Time `json:"expires,omitzero"` // zero: it does not
-	Digest       string    `json:"-"`                // of the token; leaves the database never
+	Expires      time.Time `json:"expires,omitzero"`     // zero: it does not
+	CreatedBy    string    `json:"created_by,omitempty"` // id of a user, or of the team or organisation whose token did it
+	Used         time.Time `json:"used,omitzero"`        // last, to the minute; zero: never
+	Single       bool      `json:"single,omitempty"`     // the one of its owner that has no name of its own; making it again replaces it
+	Digest       string    `json:"-"`                    // of the token; leaves the database never
 }
 
 // Check refuses a token that is not the one of c, or not at this moment. Which of
@@ -186,10 +193,10 @@ func (c Credential) Check(t Token, at time.Time) error {
 }
 
 // Principal is who acts with the token of c: the user, by this name, or the token
-// itself, by its description.
+// itself, by its description or its id: whoever holds a lock has a name.
 func (c Credential) Principal(user string) Principal {
 	if c.Kind == UserToken {
 		return Principal{Kind: Person, ID: c.Owner, Name: user}
 	}
-	return Principal{Kind: Bearer, ID: c.ID, Name: c.Description, Organisation: c.Organisation}
+	return Principal{Kind: Bearer, ID: c.ID, Name: cmp.Or(c.Description, c.ID), Organisation: c.Organisation}
 }

@@ -14,10 +14,10 @@ import (
 	"github.com/assize-iac/assize/internal/problem"
 )
 
-var tokenKinds = []TokenKind{UserToken, TeamToken, OrganisationToken}
+var tokenKinds = []TokenKind{UserToken, TeamToken, OrganisationToken, AgentToken}
 
 // found is the expression of docs/identity.md for scanners.
-var found = regexp.MustCompile(`^assize_[uto]_[0-9A-Za-z]{49}$`)
+var found = regexp.MustCompile(`^assize_[utoa]_[0-9A-Za-z]{49}$`)
 
 // reasons are all that is ever said of what is no token: none holds a part of it.
 var reasons = regexp.MustCompile(`^the token is not valid: (it is none of Assize|it is of a kind that this version does not know|` +
