@@ -109,7 +109,7 @@ func (r *Reader) end() error {
 // failed tells a store that does not answer from bytes that do not open.
 func (r *Reader) failed(err error) error {
 	if r.source.err != nil {
-		return problem.New(api.Unavailable, "artifact %s could not be read: %w", r.name, r.source.err)
+		return because(problem.New(api.Unavailable, "artifact %s could not be read", r.name), r.source.err)
 	}
 	return damaged(r.name, "its body does not open: %w", err)
 }

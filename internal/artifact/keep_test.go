@@ -19,7 +19,9 @@ import (
 func nobody(context.Context, Name) (bool, error) { return false, nil }
 
 // within opens the same artifacts with other keys.
-func (s *Store) within(keys Keys) *Store { return &Store{s.bucket, keys, s.dir, s.keeping} }
+func (s *Store) within(keys Keys) *Store {
+	return &Store{s.bucket, keys, s.dir, s.root, s.dirs, s.keeping}
+}
 
 // TestRotate changes keys as rule 9 says, and what a body says and when it was
 // written stays.

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"io"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -21,7 +22,9 @@ import (
 type Store struct {
 	bucket *blob.Bucket
 	keys   Keys
-	dir    string // of a file tree; empty in a bucket
+	dir    string      // of a file tree; empty in a bucket
+	root   os.FileInfo // of that directory, as it was opened
+	dirs   *directories
 
 	// keeping is held by Rotate and Sweep. Other processes do not see it.
 	keeping *sync.Mutex
@@ -31,7 +34,7 @@ type Store struct {
 // bucket must be strongly consistent and know writes that replace nothing, as
 // S3 does (If-None-Match).
 func New(bucket *blob.Bucket, keys Keys) *Store {
-	return &Store{bucket: bucket, keys: keys, keeping: &sync.Mutex{}}
+	return &Store{bucket: bucket, keys: keys, keeping: &sync.Mutex{}, dirs: &directories{}}
 }
 
 func (s *Store) Close() error { return s.bucket.Close() }
@@ -254,7 +257,7 @@ func (s *Store) modified(ctx context.Context, name Name) (time.Time, error) {
 		return time.Time{}, missing(name)
 	}
 	if err != nil {
-		return time.Time{}, problem.New(api.Unavailable, "artifact %s could not be looked at: %w", name, err)
+		return time.Time{}, because(problem.New(api.Unavailable, "artifact %s could not be looked at", name), err)
 	}
 	return attrs.ModTime, nil
 }
@@ -290,12 +293,12 @@ func (s *Store) headerBytes(ctx context.Context, name Name) ([]byte, error) {
 		return nil, missing(name)
 	}
 	if err != nil {
-		return nil, problem.New(api.Unavailable, "artifact %s could not be read: %w", name, err)
+		return nil, because(problem.New(api.Unavailable, "artifact %s could not be read", name), err)
 	}
 	defer r.Close()
 	data, err := io.ReadAll(io.LimitReader(r, int64(headerMax)+1))
 	if err != nil {
-		return nil, problem.New(api.Unavailable, "artifact %s could not be read: %w", name, err)
+		return nil, because(problem.New(api.Unavailable, "artifact %s could not be read", name), err)
 	}
 	return data, nil
 }
@@ -319,7 +322,10 @@ const partSize = 5 << 20
 
 // create begins an object, which appears when the writer is closed.
 func (s *Store) create(ctx context.Context, key string, onlyNew bool) (*durable, error) {
-	d := &durable{}
+	if err := s.mounted(); err != nil {
+		return nil, err
+	}
+	d := &durable{dirs: s.dirs}
 	ctx, d.cancel = context.WithCancel(ctx)
 	w, err := s.bucket.NewWriter(ctx, key, &blob.WriterOptions{
 		ContentType:    "application/octet-stream", // or the first bytes would be guessed at
@@ -351,10 +357,10 @@ func (s *Store) remove(ctx context.Context, key string) error {
 		return nil
 	}
 	if err == nil && s.dir != "" {
-		err = syncParents(filepath.Dir(filepath.Join(s.dir, filepath.FromSlash(key))))
+		err = s.dirs.sync(filepath.Dir(filepath.Join(s.dir, filepath.FromSlash(key))))
 	}
 	if err != nil {
-		return problem.New(api.Unavailable, "the artifact could not be removed: %w", err)
+		return because(problem.New(api.Unavailable, "the artifact could not be removed"), err)
 	}
 	return nil
 }
@@ -365,7 +371,13 @@ func unread(name Name, err error) error {
 	if gcerrors.Code(err) == gcerrors.NotFound {
 		return damaged(name, "%w", errNoBody)
 	}
-	return problem.New(api.Unavailable, "artifact %s could not be read: %w", name, err)
+	return because(problem.New(api.Unavailable, "artifact %s could not be read", name), err)
+}
+
+// because is p with a cause that only operators see: it names directories, or hosts.
+func because(p *problem.Error, cause error) error {
+	p.Cause = cause
+	return p
 }
 
 // unwritten keeps a problem that the reader of the bytes has, such as too_large.
@@ -374,5 +386,5 @@ func unwritten(err error) error {
 	if err == nil || errors.As(err, &known) {
 		return err
 	}
-	return problem.New(api.Unavailable, "the artifact was not kept: %w", err)
+	return because(problem.New(api.Unavailable, "the artifact was not kept"), err)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/fileblob"
@@ -50,7 +51,24 @@ func openTree(dir string, keys Keys) (*Store, error) {
 	}
 	s := New(bucket, keys)
 	s.dir = dir
+	if s.root, err = os.Stat(dir); err != nil {
+		return nil, problem.New(api.Unavailable, "the artifacts cannot be reached: %w", err)
+	}
 	return s, nil
+}
+
+// mounted refuses to write where the tree is not that was opened: a directory on which
+// nothing is mounted any more would take what nobody finds again.
+func (s *Store) mounted() error {
+	if s.dir == "" {
+		return nil
+	}
+	now, err := os.Stat(s.dir)
+	if err == nil && os.SameFile(s.root, now) {
+		return nil
+	}
+	return problem.New(api.Unavailable, "the directory of the artifacts is gone, or is another one than when it was opened").
+		WithHint("look whether its disk is mounted; then start the server again")
 }
 
 // durable is a writer whose bytes are on the disk once it is closed. S3 promises
@@ -60,6 +78,7 @@ type durable struct {
 	*blob.Writer
 	cancel context.CancelFunc // makes Close drop what was written
 	file   *os.File           // nil in a bucket
+	dirs   *directories
 }
 
 // Close makes the object appear, or returns an error.
@@ -75,7 +94,7 @@ func (d *durable) Close() error {
 	if err := d.Writer.Close(); err != nil {
 		return err
 	}
-	return syncParents(filepath.Dir(d.file.Name()))
+	return d.dirs.sync(filepath.Dir(d.file.Name()))
 }
 
 // abort drops what was written; after Close it does nothing.
@@ -88,7 +107,20 @@ func (d *durable) abort() {
 // tree/header/KIND/OWNER. Each may have been made for this object.
 const depth = 4
 
-func syncParents(dir string) error {
+// Directories are those of a tree whose names are known to be on the disk, up to the
+// tree's own: nobody removes one. Those need not be made safe again for each object, which is
+// half of what a small one costs.
+type directories struct {
+	mu   sync.Mutex
+	firm map[string]bool
+}
+
+// firmMax is how many directories are known at most; then it begins anew.
+const firmMax = 10_000
+
+// sync makes what was changed in a directory safe, and the names of those above it.
+func (d *directories) sync(dir string) error {
+	var safe []string
 	for range depth {
 		f, err := os.Open(dir)
 		if err != nil {
@@ -97,7 +129,29 @@ func syncParents(dir string) error {
 		if err := errors.Join(f.Sync(), f.Close()); err != nil {
 			return err
 		}
+		if d.known(dir) {
+			break
+		}
+		safe = append(safe, dir)
 		dir = filepath.Dir(dir)
 	}
+	d.learn(safe)
 	return nil
+}
+
+func (d *directories) known(dir string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.firm[dir]
+}
+
+func (d *directories) learn(dirs []string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.firm == nil || len(d.firm) > firmMax {
+		d.firm = map[string]bool{}
+	}
+	for _, dir := range dirs {
+		d.firm[dir] = true
+	}
 }

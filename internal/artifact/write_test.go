@@ -22,6 +22,7 @@ import (
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 
+	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/artifact/s3"
 	"github.com/assize-iac/assize/internal/problem"
 )
@@ -132,7 +133,7 @@ func TestFullDisk(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), limited+"="+s.dir)
 	out, err := cmd.Output()
-	if err != nil || string(out) != "unavailable, file too large: true\n" {
+	if err != nil || string(out) != "unavailable, file too large: true, told where: false\n" {
 		t.Errorf("%q, %v", out, err)
 	}
 	if got := keys(t, s); len(got) != 2 {
@@ -160,7 +161,7 @@ func writeLimited(dir string) string {
 	}
 	big := string(content(3 << 20))
 	_, err = s.Put(context.Background(), state(big), strings.NewReader(big))
-	return fmt.Sprintf("%s, file too large: %t", problem.Code(err), errors.Is(err, syscall.EFBIG))
+	return fmt.Sprintf("%s, file too large: %t, told where: %t", problem.Code(err), errors.Is(err, syscall.EFBIG), strings.Contains(err.Error(), dir))
 }
 
 // TestLargeArtifact: 300 MB in and out, and no more memory than some segments.
@@ -271,5 +272,50 @@ func watchMemory(t *testing.T) func() uint64 {
 		<-stopped
 		t.Logf("%d MB at first, %d MB at most", base>>20, peak>>20)
 		return peak - min(peak, base)
+	}
+}
+
+// TestTreeGone: where a tree has gone, such as with the disk that was mounted there, no
+// other one takes its place unseen: what was kept in that would be gone when the disk
+// is back.
+func TestTreeGone(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir() + "/artifacts"
+	keys, err := ParseRing(writerKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := CreateTree(dir, keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	keep := func() error {
+		_, _, err := s.Add(t.Context(), "state", "stk_1", strings.NewReader("kept"))
+		return err
+	}
+	if err := keep(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(dir, dir+"-unmounted"); err != nil {
+		t.Fatal(err)
+	}
+	if err := keep(); problem.Code(err) != api.Unavailable {
+		t.Errorf("without its directory: %v", err)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := keep(); problem.Code(err) != api.Unavailable {
+		t.Errorf("in another directory: %v", err)
+	}
+	if err := os.Remove(dir); err != nil {
+		t.Errorf("something was kept in another directory: %v", err)
+	}
+	if err := os.Rename(dir+"-unmounted", dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := keep(); err != nil {
+		t.Errorf("once it is back: %v", err)
 	}
 }
