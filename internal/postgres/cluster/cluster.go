@@ -67,7 +67,10 @@ func Start(ctx context.Context, programs Programs, dir string) (*Cluster, error)
 	if err != nil {
 		return nil, err
 	}
-	return run(ctx, programs, as, lock, place{data: data, sockets: sockets, log: filepath.Join(dir, "log"), scratch: sockets, signal: "INT"})
+	// After a crash Postgres makes sure that everything is on the disk, by default file
+	// by file: with other work on the disk that took longer than somebody waits.
+	return run(ctx, programs, as, lock, place{data: data, sockets: sockets, log: filepath.Join(dir, "log"), scratch: sockets, signal: "INT"},
+		"-c", "recovery_init_sync_method=syncfs")
 }
 
 // Scratch runs a cluster that keeps nothing, for tests: it is fast because it
