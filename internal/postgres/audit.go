@@ -10,8 +10,13 @@ import (
 	"github.com/assize-iac/assize/internal/identity"
 )
 
-const sqlLockChainInTransaction = `
-	SELECT pg_advisory_xact_lock(hashtextextended('assize audit ' || @chain, 0))`
+// A session that has the lock already gets it again.
+const sqlTryChain = `
+	SELECT pg_try_advisory_xact_lock(hashtextextended('assize audit ' || @chain, 0))`
+
+// errChainBusy is that of a try which somebody else's entry would make fail in the
+// end: it does not wait for that, and the next try has the lock before it begins.
+var errChainBusy = errors.New("somebody else writes to the chain")
 
 const sqlHead = `
 	SELECT coalesce(sequence, 0), coalesce(digest, '') FROM audit_heads WHERE chain = @chain FOR UPDATE`
@@ -37,8 +42,12 @@ func (u *Update) head(ctx context.Context, chain string) (string, *identity.Entr
 		return chain, head, nil
 	}
 	u.wants = append(u.wants, chain)
-	if _, err := u.tx.Exec(ctx, sqlLockChainInTransaction, pgx.NamedArgs{"chain": chain}); err != nil {
+	var free bool
+	if err := u.tx.QueryRow(ctx, sqlTryChain, pgx.NamedArgs{"chain": chain}).Scan(&free); err != nil {
 		return "", nil, err
+	}
+	if !free {
+		return "", nil, errChainBusy
 	}
 	var head identity.Entry
 	err := u.tx.QueryRow(ctx, sqlHead, pgx.NamedArgs{"chain": chain}).Scan(&head.Sequence, &head.Digest)
@@ -72,6 +81,9 @@ func (u *Update) seal(ctx context.Context) error {
 }
 
 func entryArgs(chain string, e identity.Entry) pgx.NamedArgs {
+	if e.Detail == nil {
+		e.Detail = map[string]string{} // the column is an object, also where there is nothing to say
+	}
 	return pgx.NamedArgs{
 		"chain": chain, "sequence": e.Sequence, "at": e.At,
 		"kind": string(e.Principal.Kind), "id": e.Principal.ID, "name": e.Principal.Name, "principal_organisation": e.Principal.Organisation,
@@ -87,13 +99,11 @@ const sqlEntries = `
 	FROM audit_entries WHERE chain = @chain ORDER BY sequence`
 
 // Audit is the audit log of an organisation from its first entry, as it is at the
-// moment of the view. Ranging over it ends with the first error; until it ends
+// moment of the view; "" is that of the server, for a site administrator. Ranging over it ends with the first error; until it ends
 // nothing else can be read in the same view.
 func (v *View) Audit(ctx context.Context, who identity.Principal, organisation string) iter.Seq2[identity.Entry, error] {
 	return func(yield func(identity.Entry, error) bool) {
-		err := v.permit(ctx, call{who: who, action: "audit:read", needs: identity.AuditRead,
-			at: identity.Scope{Organisation: organisation}, object: organisation})
-		if err != nil {
+		if err := v.permitAudit(ctx, who, organisation); err != nil {
 			yield(identity.Entry{}, err)
 			return
 		}
@@ -113,6 +123,16 @@ func (v *View) Audit(ctx context.Context, who identity.Principal, organisation s
 			yield(identity.Entry{}, err)
 		}
 	}
+}
+
+// permitAudit lets a chain be read.
+func (v *View) permitAudit(ctx context.Context, who identity.Principal, organisation string) error {
+	c := call{who: who, action: "audit:read", needs: identity.AuditRead,
+		at: identity.Scope{Organisation: organisation}, object: organisation}
+	if organisation == "" {
+		return v.permitSite(ctx, c)
+	}
+	return v.permit(ctx, c)
 }
 
 func scanEntry(row pgx.Row) (identity.Entry, error) {

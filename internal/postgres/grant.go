@@ -37,7 +37,7 @@ func (u *Update) guardGrants(ctx context.Context, c call, change []identity.Gran
 			return err
 		}
 		for _, g := range change {
-			if !identity.MayGrant(own, g) {
+			if g.Role != "" && !identity.MayGrant(own, g) { // flags that come to no role give nothing
 				return u.refuseMore(c, g.Role)
 			}
 		}
@@ -72,7 +72,7 @@ func (u *Update) Grant(ctx context.Context, who identity.Principal, holder strin
 }
 
 const sqlRoleAt = `
-	SELECT role FROM grants
+	SELECT coalesce(role, '') FROM grants
 	WHERE coalesce(user_id, team_id, token_id) = @holder AND organisation = @organisation
 		AND project IS NOT DISTINCT FROM @project AND stack IS NOT DISTINCT FROM @stack`
 
@@ -88,17 +88,32 @@ func (v *View) roleAt(ctx context.Context, holder string, at identity.Scope) (id
 }
 
 const sqlPutGrant = `
-	INSERT INTO grants (user_id, team_id, token_id, role, organisation, project, stack)
-	VALUES (@user, @team, @token, @role, @organisation, @project, @stack)
-	ON CONFLICT ON CONSTRAINT grants_one DO UPDATE SET role = excluded.role`
+	INSERT INTO grants (id, user_id, team_id, token_id, role, organisation, project, stack, level, flags)
+	VALUES (@id, @user, @team, @token, @role, @organisation, @project, @stack, @level, @flags)
+	ON CONFLICT ON CONSTRAINT grants_one DO UPDATE SET role = excluded.role, level = excluded.level, flags = excluded.flags
+	RETURNING id`
 
-// putGrant writes a grant; what a holder is, its id says.
+// putGrant writes a grant; what a holder is, its id says. A user with a role in an
+// organisation is a member of it.
 func (u *Update) putGrant(ctx context.Context, holder string, g identity.Grant) error {
-	args := holderArgs(holder)
-	args["role"], args["organisation"] = string(g.Role), g.Scope.Organisation
-	args["project"], args["stack"] = null(g.Scope.Project), null(g.Scope.Stack)
-	_, err := u.tx.Exec(ctx, sqlPutGrant, args)
+	if identity.IsID(identity.UserID, holder) {
+		if _, err := u.putMember(ctx, g.Scope.Organisation, holder); err != nil {
+			return err
+		}
+	}
+	_, err := u.putAccess(ctx, Access{Holding: Holding{Holder: holder, Grant: g}})
 	return err
+}
+
+// putAccess writes a grant with the words in which it was said, and returns its id.
+func (u *Update) putAccess(ctx context.Context, a Access) (string, error) {
+	args := holderArgs(a.Holder)
+	args["id"], args["role"], args["organisation"] = newID(identity.GrantID), null(string(a.Role)), a.Scope.Organisation
+	args["project"], args["stack"] = null(a.Scope.Project), null(a.Scope.Stack)
+	args["level"], args["flags"] = null(a.Level), a.Flags
+	var id string
+	err := u.tx.QueryRow(ctx, sqlPutGrant, args).Scan(&id)
+	return id, err
 }
 
 // holderArgs name a holder in the column for what it is; nil if it is nothing
@@ -148,7 +163,9 @@ const sqlOwned = `
 	SELECT EXISTS (
 		SELECT FROM grants g
 		WHERE g.organisation = @organisation AND g.project IS NULL AND g.role = 'owner'
-			AND (g.user_id IS NOT NULL OR EXISTS (SELECT FROM team_members m WHERE m.team_id = g.team_id)))`
+			AND (g.user_id IS NOT NULL OR EXISTS (
+				SELECT FROM team_memberships t JOIN memberships m ON m.id = t.membership
+				WHERE t.team_id = g.team_id AND m.user_id IS NOT NULL)))`
 
 // stillOwned refuses a change after which nobody owns an organisation: nobody
 // could ever give a role in it again. That two such changes cannot pass each
@@ -165,9 +182,14 @@ func (u *Update) stillOwned(ctx context.Context, organisation string) error {
 	return nil
 }
 
+// OwnGrants are the roles that the principal has, as a person and through teams.
+func (v *View) OwnGrants(ctx context.Context, who identity.Principal) ([]identity.Grant, error) {
+	return v.grantsOf(ctx, who)
+}
+
 const sqlHoldings = `
 	SELECT coalesce(user_id, team_id, token_id) AS holder, role, organisation, coalesce(project, ''), coalesce(stack, '')
-	FROM grants WHERE organisation = @organisation
+	FROM grants WHERE organisation = @organisation AND role IS NOT NULL
 	ORDER BY project NULLS FIRST, stack NULLS FIRST, holder`
 
 // Grants are all roles that anybody has in an organisation.

@@ -66,13 +66,39 @@ func (v *View) permit(ctx context.Context, c call) error {
 	if identity.Allowed(grants, c.needs, c.at) {
 		return nil
 	}
-	return v.refuse(c, identity.Member(grants, c.at.Organisation))
+	if identity.Member(grants, c.at.Organisation) {
+		return v.refuse(c, identity.Sees(grants, c.at))
+	}
+	return v.refuseStranger(ctx, c)
+}
+
+const sqlShut = `
+	SELECT EXISTS (SELECT FROM organisations o JOIN memberships m ON m.organisation = o.id
+		WHERE o.id = @organisation AND NOT o.user_tokens AND m.user_id = @user)`
+
+// refuseStranger refuses c to somebody without a role in the organisation. Its
+// members are told when it is their token that it does not take.
+func (v *View) refuseStranger(ctx context.Context, c call) error {
+	if !identity.IsID(identity.OrganisationID, c.at.Organisation) || !identity.IsID(identity.UserID, c.who.ID) {
+		return v.refuse(c, false)
+	}
+	var shut bool
+	args := pgx.NamedArgs{"organisation": c.at.Organisation, "user": c.who.ID}
+	if err := v.tx.QueryRow(ctx, sqlShut, args).Scan(&shut); err != nil {
+		return err
+	}
+	refused := v.refuse(c, false)
+	if shut {
+		return problem.New(api.Unauthenticated, "the organisation takes no tokens of users").
+			WithHint("use a token of a team, or of the organisation")
+	}
+	return refused
 }
 
 // refuse writes down that c was forbidden, and says so.
-func (v *View) refuse(c call, member bool) error {
+func (v *View) refuse(c call, sees bool) error {
 	v.entries = append(v.entries, c.entry(forbidden))
-	if !member {
+	if !sees {
 		return notFound()
 	}
 	return problem.New(api.Forbidden, "you may not do this (%s): it needs the permission %s", c.action, c.needs).
@@ -122,7 +148,10 @@ func (v *View) permitOwn(ctx context.Context, c call, user string) error {
 
 // record does what c is about and writes it down.
 func (u *Update) record(c call, do func() error) error {
-	if err := do(); err != nil {
+	u.grants, u.changing = nil, true
+	err := do()
+	u.changing = false
+	if err != nil {
 		return err
 	}
 	u.entries = append(u.entries, c.entry(done))
@@ -135,17 +164,22 @@ func (v *View) forbidden() []identity.Entry {
 }
 
 const sqlGrantsOfUser = `
-	SELECT role, organisation, coalesce(project, ''), coalesce(stack, '')
-	FROM grants
-	WHERE user_id = @id OR team_id IN (SELECT team_id FROM team_members WHERE user_id = @id)`
+	SELECT g.role, g.organisation, coalesce(g.project, ''), coalesce(g.stack, '')
+	FROM grants g JOIN organisations o ON o.id = g.organisation
+	WHERE o.user_tokens AND role IS NOT NULL AND (user_id = @id OR team_id IN (
+		SELECT t.team_id FROM team_memberships t JOIN memberships m ON m.id = t.membership WHERE m.user_id = @id))`
 
 const sqlGrantsOfToken = `
 	SELECT role, organisation, coalesce(project, ''), coalesce(stack, '')
 	FROM grants
-	WHERE token_id = @id OR team_id = (SELECT team_id FROM tokens WHERE id = @id)`
+	WHERE role IS NOT NULL AND (token_id = @id OR team_id = (SELECT team_id FROM tokens WHERE id = @id))
+		AND EXISTS (SELECT FROM tokens WHERE id = @id AND (expires_at IS NULL OR expires_at > @at))`
 
 // grantsOf is all that a principal may do. That a team's lie in its organisation
-// is a constraint of the table.
+// is a constraint of the table. A person has none where the tokens of users count
+// for nothing (docs/protocol.md, rule 17), and a token none that has expired: addresses
+// that it has asked for may still be shown. They are asked for once in a transaction,
+// which sees the database at one moment, and anew after each change that it makes.
 func (v *View) grantsOf(ctx context.Context, who identity.Principal) ([]identity.Grant, error) {
 	query := ""
 	switch who.Kind {
@@ -156,7 +190,26 @@ func (v *View) grantsOf(ctx context.Context, who identity.Principal) ([]identity
 	default:
 		return nil, nil
 	}
-	rows, err := v.tx.Query(ctx, query, pgx.NamedArgs{"id": who.ID})
+	key := [2]string{string(who.Kind), who.ID}
+	if known, ok := v.grants[key]; ok {
+		return slices.Clone(known), nil
+	}
+	grants, err := v.collectGrants(ctx, query, who.ID)
+	if err == nil && !v.changing {
+		if v.grants == nil {
+			v.grants = map[[2]string][]identity.Grant{}
+		}
+		v.grants[key] = slices.Clone(grants)
+	}
+	return grants, err
+}
+
+const sqlGrantsOfTeam = `
+	SELECT role, organisation, coalesce(project, ''), coalesce(stack, '')
+	FROM grants WHERE role IS NOT NULL AND team_id = @id`
+
+func (v *View) collectGrants(ctx context.Context, query, id string) ([]identity.Grant, error) {
+	rows, err := v.tx.Query(ctx, query, pgx.NamedArgs{"id": id, "at": v.at})
 	if err != nil {
 		return nil, err
 	}

@@ -8,12 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
-
-	"github.com/assize-iac/assize/internal/identity"
 )
-
-// server is who acts when nobody asked: a job that the server does by itself.
-func server() identity.Principal { return identity.Principal{Kind: "server", Name: "assize"} }
 
 // client is one that inserts jobs, and does them when queues are given.
 func (s *Store) client(queues map[string]river.QueueConfig) (*river.Client[pgx.Tx], error) {

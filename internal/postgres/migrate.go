@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/golang-migrate/migrate/v4"
@@ -87,10 +88,11 @@ func steps(config *pgx.ConnConfig, files fs.FS) error {
 		return err
 	}
 	defer m.Close()
-	latest, err := latest(files)
+	all, err := numbers(files)
 	if err != nil {
 		return err
 	}
+	latest := all[len(all)-1]
 	have, dirty, err := m.Version()
 	switch {
 	case errors.Is(err, migrate.ErrNilVersion):
@@ -100,11 +102,7 @@ func steps(config *pgx.ConnConfig, files fs.FS) error {
 		return newer(have, latest)
 	case dirty:
 		// Nothing of it was kept, see [whole]: as if it had not been begun.
-		before := int(have) - 1
-		if before == 0 {
-			before = database.NilVersion
-		}
-		if err := m.Force(before); err != nil {
+		if err := m.Force(before(have, all)); err != nil {
 			return translate(err)
 		}
 	}
@@ -113,6 +111,15 @@ func steps(config *pgx.ConnConfig, files fs.FS) error {
 		return failed(fmt.Sprint(have), err)
 	}
 	return nil
+}
+
+// before is the migration that comes before this one.
+func before(have uint, all []uint) int {
+	i := slices.Index(all, have)
+	if i < 1 {
+		return database.NilVersion
+	}
+	return int(all[i-1])
 }
 
 // whole runs a migration and says that it is done in one transaction, in which
@@ -152,19 +159,30 @@ func newer(have, latest uint) error {
 		WithHint("start the version of Assize that was used last, or a later one; a schema never goes back")
 }
 
-// latest is the number of the last migration. They are numbered 1, 2, 3 without a
-// gap, so that the one before is known.
+// latest is the number of the last migration.
 func latest(files fs.FS) (uint, error) {
-	entries, err := fs.ReadDir(files, "migrations")
+	all, err := numbers(files)
 	if err != nil {
 		return 0, err
 	}
-	for i, entry := range entries {
-		if want := fmt.Sprintf("%06d_", i+1); !strings.HasPrefix(entry.Name(), want) {
-			return 0, fmt.Errorf("the migration %s stands where %s should", entry.Name(), want)
-		}
+	return all[len(all)-1], nil
+}
+
+// numbers are those of all migrations, the first one first.
+func numbers(files fs.FS) ([]uint, error) {
+	entries, err := fs.ReadDir(files, "migrations")
+	if err != nil {
+		return nil, err
 	}
-	return uint(len(entries)), nil
+	var all []uint
+	for _, entry := range entries {
+		var n uint
+		if _, err := fmt.Sscanf(entry.Name(), "%06d_", &n); err != nil || len(all) > 0 && n <= all[len(all)-1] {
+			return nil, fmt.Errorf("the migration %s has no number, or that of another", entry.Name())
+		}
+		all = append(all, n)
+	}
+	return all, nil
 }
 
 const sqlSchemaVersion = `

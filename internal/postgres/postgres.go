@@ -9,6 +9,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -25,6 +26,7 @@ import (
 type Store struct {
 	pool *pgxpool.Pool
 	jobs *river.Client[pgx.Tx] // inserts only
+	room sync.RWMutex          // held for writing by who needs all of it: see update
 }
 
 // Open connects to a database whose schema is the one that this build knows:
@@ -77,6 +79,8 @@ func translate(err error) error {
 		return err
 	case errors.Is(err, pgx.ErrNoRows):
 		return caused(notFound(), err)
+	case errors.Is(err, errChainBusy):
+		return crowded(err)
 	case errors.As(err, &connect):
 		return unreachable(err)
 	case errors.As(err, &refused):
@@ -94,8 +98,7 @@ func refusal(said *pgconn.PgError) error {
 	case said.Severity != "ERROR":
 		return unreachable(said)
 	case again(said):
-		p = problem.New(api.Conflict, "too many others change the same at this moment; nothing was changed").
-			WithHint("try again a little later")
+		return crowded(said)
 	case said.Code == codeUnique:
 		p = problem.New(api.Conflict, "there is already one with this name").
 			WithHint("choose another name; names that differ only in case count as the same")
@@ -108,6 +111,13 @@ func refusal(said *pgconn.PgError) error {
 		p = problem.New(api.Internal, "the database refused a statement (SQLSTATE %s); nothing was changed", said.Code)
 	}
 	return caused(p, said)
+}
+
+// crowded is no conflict: the clients do not try that again, and take it for a lock
+// that somebody else holds where they have asked for one.
+func crowded(err error) error {
+	return caused(problem.New(api.Limited, "too many others change the same at this moment; nothing was changed").
+		WithHint("try again a little later"), err)
 }
 
 // unreachable is a connection that cannot be made, or that broke before anything

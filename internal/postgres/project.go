@@ -2,11 +2,15 @@ package postgres
 
 import (
 	"context"
+	"encoding/json"
+	"maps"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/identity"
+	"github.com/assize-iac/assize/internal/problem"
 )
 
 // A Project holds stacks of one organisation.
@@ -14,6 +18,8 @@ type Project struct {
 	ID           string
 	Organisation string // id
 	Name         string
+	Settings     json.RawMessage // an object; what is in it is for the caller
+	Tags         []Tag           // of those that are read
 }
 
 func (p Project) scope() identity.Scope {
@@ -25,7 +31,7 @@ const sqlInsertProject = `
 
 // CreateProject makes a project in an organisation.
 func (u *Update) CreateProject(ctx context.Context, who identity.Principal, organisation, name string) (Project, error) {
-	p := Project{ID: newID(identity.ProjectID), Organisation: organisation, Name: name}
+	p := Project{ID: newID(identity.ProjectID), Organisation: organisation, Name: name, Settings: json.RawMessage(`{}`)}
 	c := call{who: who, action: "project:create", needs: identity.ProjectAdmin,
 		at: identity.Scope{Organisation: organisation}, object: p.ID, detail: map[string]string{"name": name}}
 	err := u.guard(ctx, c, func() error {
@@ -38,22 +44,25 @@ func (u *Update) CreateProject(ctx context.Context, who identity.Principal, orga
 	return p, err
 }
 
-const sqlRenameProject = `
-	UPDATE projects SET name = @name WHERE id = @id`
+const sqlChangeProject = `
+	UPDATE projects SET name = @name, settings = @settings WHERE id = @id`
 
-// RenameProject gives a project another name.
-func (u *Update) RenameProject(ctx context.Context, who identity.Principal, id, name string) error {
-	p, err := u.project(ctx, id)
+// ChangeProject gives a project the name and the settings that p has.
+func (u *Update) ChangeProject(ctx context.Context, who identity.Principal, p Project) error {
+	was, err := u.project(ctx, p.ID)
 	if err != nil {
 		return err
 	}
-	c := call{who: who, action: "project:rename", needs: identity.ProjectAdmin, at: p.scope(), object: id,
-		detail: map[string]string{"name": name, "was": p.Name}}
+	c := call{who: who, action: "project:change", needs: identity.ProjectAdmin, at: was.scope(), object: p.ID,
+		detail: map[string]string{"name": p.Name, "was": was.Name}}
 	return u.guard(ctx, c, func() error {
-		if err := identity.ProjectName().Check(name); err != nil {
+		if err := identity.ProjectName().Check(p.Name); err != nil {
 			return err
 		}
-		_, err := u.tx.Exec(ctx, sqlRenameProject, pgx.NamedArgs{"id": id, "name": name})
+		if err := checkSettings(p.Settings); err != nil {
+			return err
+		}
+		_, err := u.tx.Exec(ctx, sqlChangeProject, pgx.NamedArgs{"id": p.ID, "name": p.Name, "settings": p.Settings})
 		return err
 	})
 }
@@ -61,7 +70,11 @@ func (u *Update) RenameProject(ctx context.Context, who identity.Principal, id, 
 const sqlDeleteProject = `
 	DELETE FROM projects WHERE id = @id`
 
-// DeleteProject deletes a project that nothing is in.
+const sqlIsDefault = `
+	SELECT EXISTS (SELECT FROM organisations WHERE project = @id)`
+
+// DeleteProject deletes a project that no stack is in. The one for stacks that name
+// none goes with its organisation only.
 func (u *Update) DeleteProject(ctx context.Context, who identity.Principal, id string) error {
 	p, err := u.project(ctx, id)
 	if err != nil {
@@ -69,18 +82,30 @@ func (u *Update) DeleteProject(ctx context.Context, who identity.Principal, id s
 	}
 	c := call{who: who, action: "project:delete", needs: identity.ProjectAdmin, at: p.scope(), object: id, detail: map[string]string{"name": p.Name}}
 	return u.guard(ctx, c, func() error {
+		var needed bool
+		if err := u.tx.QueryRow(ctx, sqlIsDefault, pgx.NamedArgs{"id": id}).Scan(&needed); err != nil {
+			return err
+		}
+		if needed {
+			return problem.New(api.Refused, "this is the project for the stacks that name none").
+				WithHint("give it another name instead")
+		}
 		_, err := u.tx.Exec(ctx, sqlDeleteProject, pgx.NamedArgs{"id": id})
 		return err
 	})
 }
 
 const sqlProject = `
-	SELECT id, organisation, name FROM projects WHERE id = @id`
+	SELECT id, organisation, name, settings FROM projects WHERE id = @id`
 
 // project is where a project is, for the guard to ask about.
 func (v *View) project(ctx context.Context, id string) (Project, error) {
+	return scanProject(v.tx.QueryRow(ctx, sqlProject, pgx.NamedArgs{"id": id}))
+}
+
+func scanProject(row pgx.Row) (Project, error) {
 	var p Project
-	err := v.tx.QueryRow(ctx, sqlProject, pgx.NamedArgs{"id": id}).Scan(&p.ID, &p.Organisation, &p.Name)
+	err := row.Scan(&p.ID, &p.Organisation, &p.Name, &p.Settings)
 	return p, err
 }
 
@@ -93,14 +118,56 @@ func (v *View) Project(ctx context.Context, who identity.Principal, id string) (
 	if err := v.permit(ctx, call{who: who, action: "project:read", needs: identity.ProjectRead, at: p.scope(), object: id}); err != nil {
 		return Project{}, err
 	}
-	return p, nil
+	tags, err := v.tagsOf(ctx, id)
+	p.Tags = tags[id]
+	return p, err
+}
+
+const sqlProjectsOf = `
+	SELECT id, organisation, name, settings FROM projects WHERE id IN (
+		SELECT project FROM stacks WHERE organisation = @organisation AND id = ANY(@ids)
+			AND (@whole OR project = ANY(@projects) OR id = ANY(@stacks)))`
+
+// ProjectsOf are the projects of those stacks of an organisation that the principal
+// may see, by their ids: who sees a stack sees what it inherits.
+func (v *View) ProjectsOf(ctx context.Context, who identity.Principal, organisation string, stacks ...string) (map[string]Project, error) {
+	grants, err := v.grantsOf(ctx, who)
+	if err != nil {
+		return nil, err
+	}
+	args := pgx.NamedArgs{"organisation": organisation, "ids": stacks}
+	reach(grants, organisation, args)
+	rows, err := v.tx.Query(ctx, sqlProjectsOf, args)
+	if err != nil {
+		return nil, err
+	}
+	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (Project, error) { return scanProject(row) })
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]Project{}
+	for _, p := range found {
+		all[p.ID] = p
+	}
+	return all, v.tagProjects(ctx, all)
+}
+
+// tagProjects adds to projects their tags.
+func (v *View) tagProjects(ctx context.Context, projects map[string]Project) error {
+	tags, err := v.tagsOf(ctx, slices.Collect(maps.Keys(projects))...)
+	for id, p := range projects {
+		p.Tags = tags[id]
+		projects[id] = p
+	}
+	return err
 }
 
 const sqlProjects = `
-	SELECT id, organisation, name FROM projects WHERE organisation = @organisation ORDER BY lower(name)`
+	SELECT p.id, p.organisation, p.name, p.settings FROM projects p JOIN organisations o ON o.id = p.organisation
+	WHERE o.id = @organisation ORDER BY p.id = o.project, lower(p.name)`
 
-// Projects are those of an organisation that the principal may see. To see none
-// is no refusal.
+// Projects are those of an organisation that the principal may see, the one for
+// stacks that name none last. To see none is no refusal.
 func (v *View) Projects(ctx context.Context, who identity.Principal, organisation string) ([]Project, error) {
 	grants, err := v.grantsOf(ctx, who)
 	if err != nil {
@@ -110,6 +177,18 @@ func (v *View) Projects(ctx context.Context, who identity.Principal, organisatio
 	if err != nil {
 		return nil, err
 	}
-	all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Project])
-	return slices.DeleteFunc(all, func(p Project) bool { return !identity.Allowed(grants, identity.ProjectRead, p.scope()) }), err
+	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (Project, error) { return scanProject(row) })
+	if err != nil {
+		return nil, err
+	}
+	all = slices.DeleteFunc(all, func(p Project) bool { return !identity.Allowed(grants, identity.ProjectRead, p.scope()) })
+	ids := []string{}
+	for _, p := range all {
+		ids = append(ids, p.ID)
+	}
+	tags, err := v.tagsOf(ctx, ids...)
+	for i, p := range all {
+		all[i].Tags = tags[p.ID]
+	}
+	return all, err
 }

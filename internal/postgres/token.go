@@ -19,6 +19,7 @@ type TokenRequest struct {
 	Description string
 	Expires     time.Time     // zero: it does not
 	Role        identity.Role // of an organisation's token, in all of it; a user's or a team's has those of its owner
+	Single      bool          // it has no name, and replaces the one of its team or organisation that has none either
 }
 
 // CreateToken makes a token and shows it, the one time that anybody can: only its
@@ -37,10 +38,22 @@ func (u *Update) CreateToken(ctx context.Context, who identity.Principal, r Toke
 	if !r.Expires.IsZero() {
 		made.Expires = r.Expires.UTC().Truncate(time.Microsecond)
 	}
+	made.Single = r.Single
+	if made.CreatedBy, err = u.actsFor(ctx, who); err != nil {
+		return identity.Token{}, identity.Credential{}, err
+	}
 	c := tokenCall(who, "token:create", made)
 	err = u.guardToken(ctx, c, made, func() error {
 		if err := u.checkRequest(r, made); err != nil {
 			return err
+		}
+		if err := u.mayGiveToken(ctx, who, r.Role, made); err != nil {
+			return err
+		}
+		if r.Single {
+			if _, err := u.tx.Exec(ctx, sqlDeleteSingle, pgx.NamedArgs{"owner": r.Owner}); err != nil {
+				return err
+			}
 		}
 		return u.putToken(ctx, made, r.Role)
 	})
@@ -50,6 +63,47 @@ func (u *Update) CreateToken(ctx context.Context, who identity.Principal, r Toke
 	return token, made, nil
 }
 
+const sqlDeleteSingle = `
+	DELETE FROM tokens WHERE single AND coalesce(team_id, organisation) = @owner`
+
+// actsFor is the id of the user, the team or the organisation for which a principal
+// acts; "" for the server.
+func (v *View) actsFor(ctx context.Context, who identity.Principal) (string, error) {
+	if who.Kind != identity.Bearer {
+		return who.ID, nil
+	}
+	t, err := v.token(ctx, sqlTokenByID, pgx.NamedArgs{"id": who.ID})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return "", nil // it may nothing, which the guard says
+	}
+	return t.Owner, err
+}
+
+// mayGiveToken refuses a token that could do more than who asks for it
+// (docs/identity.md, rule 4).
+func (u *Update) mayGiveToken(ctx context.Context, who identity.Principal, role identity.Role, t identity.Credential) error {
+	var gives []identity.Grant
+	switch t.Kind {
+	case identity.OrganisationToken:
+		gives = []identity.Grant{{Role: role, Scope: identity.Scope{Organisation: t.Organisation}}}
+	case identity.TeamToken:
+		var err error
+		if gives, err = u.collectGrants(ctx, sqlGrantsOfTeam, t.Owner); err != nil {
+			return err
+		}
+	}
+	own, err := u.grantsOf(ctx, who)
+	if err != nil {
+		return err
+	}
+	for _, g := range gives {
+		if !identity.MayGrant(own, g) {
+			return u.refuseMore(tokenCall(who, "token:create", t), g.Role)
+		}
+	}
+	return nil
+}
+
 // checkRequest refuses what the table would refuse less politely.
 func (u *Update) checkRequest(r TokenRequest, made identity.Credential) error {
 	switch {
@@ -57,6 +111,10 @@ func (u *Update) checkRequest(r TokenRequest, made identity.Credential) error {
 		return problem.New(api.Invalid, "the description of the token is too long").WithHint("at most 255 bytes")
 	case !made.Expires.IsZero() && !made.Expires.After(u.at):
 		return problem.New(api.Invalid, "the token would have expired already").WithHint("choose a time to come, or none")
+	case r.Single && (made.Kind == identity.UserToken || r.Description != ""):
+		return problem.New(api.Invalid, "the single token is one of a team or an organisation, and has no description")
+	case r.Role != "" && len(r.Role.Permissions()) == 0:
+		return problem.New(api.Invalid, "there is no such role").WithHint("a role is one of %v", identity.Roles())
 	case (made.Kind == identity.OrganisationToken) != (len(r.Role.Permissions()) > 0):
 		return problem.New(api.Invalid, "the token of an organisation has a role, and no other token has one of its own")
 	}
@@ -64,8 +122,8 @@ func (u *Update) checkRequest(r TokenRequest, made identity.Credential) error {
 }
 
 const sqlInsertToken = `
-	INSERT INTO tokens (id, kind, user_id, team_id, organisation, description, digest, created_at, expires_at)
-	VALUES (@id, @kind, @user, @team, @organisation, @description, @digest, @created, @expires)`
+	INSERT INTO tokens (id, kind, user_id, team_id, organisation, description, digest, created_at, expires_at, single, created_by)
+	VALUES (@id, @kind, @user, @team, @organisation, @description, @digest, @created, @expires, @single, @by)`
 
 // putToken writes a token, its role, and the job that ends it.
 func (u *Update) putToken(ctx context.Context, t identity.Credential, role identity.Role) error {
@@ -75,7 +133,7 @@ func (u *Update) putToken(ctx context.Context, t identity.Credential, role ident
 	}
 	args["id"], args["kind"], args["organisation"] = t.ID, string(t.Kind), null(t.Organisation)
 	args["description"], args["digest"], args["created"] = t.Description, t.Digest, t.Created
-	args["expires"] = any(nil)
+	args["single"], args["by"], args["expires"] = t.Single, t.CreatedBy, any(nil)
 	if !t.Expires.IsZero() {
 		args["expires"] = t.Expires
 	}
@@ -153,18 +211,20 @@ func (u *Update) expireToken(ctx context.Context, id string) error {
 	if t.Expires.IsZero() || u.at.Before(t.Expires) {
 		return nil
 	}
-	return u.record(tokenCall(server(), "token:expire", t), func() error {
+	return u.record(tokenCall(Server(), "token:expire", t), func() error {
 		_, err := u.tx.Exec(ctx, sqlDeleteToken, pgx.NamedArgs{"id": id})
 		return err
 	})
 }
 
 const sqlTokenByID = `
-	SELECT id, kind, coalesce(user_id, team_id, organisation), coalesce(organisation, ''), description, created_at, expires_at, digest
+	SELECT id, kind, coalesce(user_id, team_id, organisation), coalesce(organisation, ''), description,
+		created_at, expires_at, last_used_at, created_by, single, digest
 	FROM tokens WHERE id = @id`
 
 const sqlTokenByDigest = `
-	SELECT id, kind, coalesce(user_id, team_id, organisation), coalesce(organisation, ''), description, created_at, expires_at, digest
+	SELECT id, kind, coalesce(user_id, team_id, organisation), coalesce(organisation, ''), description,
+		created_at, expires_at, last_used_at, created_by, single, digest
 	FROM tokens WHERE digest = @digest`
 
 func (v *View) token(ctx context.Context, query string, args pgx.NamedArgs) (identity.Credential, error) {
@@ -173,11 +233,14 @@ func (v *View) token(ctx context.Context, query string, args pgx.NamedArgs) (ide
 
 func scanCredential(row pgx.Row) (identity.Credential, error) {
 	var t identity.Credential
-	var expires *time.Time
-	err := row.Scan(&t.ID, &t.Kind, &t.Owner, &t.Organisation, &t.Description, &t.Created, &expires, &t.Digest)
+	var expires, used *time.Time
+	err := row.Scan(&t.ID, &t.Kind, &t.Owner, &t.Organisation, &t.Description, &t.Created, &expires, &used, &t.CreatedBy, &t.Single, &t.Digest)
 	t.Created = t.Created.UTC()
 	if expires != nil {
 		t.Expires = expires.UTC()
+	}
+	if used != nil {
+		t.Used = used.UTC()
 	}
 	return t, err
 }
@@ -202,11 +265,33 @@ func (v *View) Authenticate(ctx context.Context, shown identity.Token) (identity
 			return identity.Principal{}, err
 		}
 	}
+	if v.at.Sub(kept.Used) >= useGrain {
+		v.used = kept.ID
+	}
 	return kept.Principal(name), nil
 }
 
+// useGrain is how exactly it is known when a token was used last.
+const useGrain = time.Minute
+
+const sqlUsed = `
+	UPDATE tokens SET last_used_at = @at WHERE id = (
+		SELECT id FROM tokens WHERE id = @id AND (last_used_at IS NULL OR last_used_at <= @before)
+		FOR NO KEY UPDATE SKIP LOCKED)`
+
+// noteUse keeps when a token was used. It is a statement of its own, no part of what
+// the token is used for, and rare: a request must neither wait for another one with
+// the same token, nor be tried again because of it. That it fails is no reason to
+// refuse anything: the next request tries again (docs/identity.md, rule 16).
+func (s *Store) noteUse(ctx context.Context, v *View) {
+	if v.used != "" {
+		_, _ = s.pool.Exec(ctx, sqlUsed, pgx.NamedArgs{"id": v.used, "at": v.at, "before": v.at.Add(-useGrain)})
+	}
+}
+
 const sqlTokens = `
-	SELECT id, kind, coalesce(user_id, team_id, organisation), coalesce(organisation, ''), description, created_at, expires_at, digest
+	SELECT id, kind, coalesce(user_id, team_id, organisation), coalesce(organisation, ''), description,
+		created_at, expires_at, last_used_at, created_by, single, digest
 	FROM tokens WHERE coalesce(user_id, team_id, organisation) = @owner ORDER BY created_at, id`
 
 // Tokens are those of a user, a team or an organisation, without what would let
@@ -229,6 +314,45 @@ func (v *View) Tokens(ctx context.Context, who identity.Principal, owner string)
 	if err != nil {
 		return nil, err
 	}
+	return collectCredentials(rows)
+}
+
+// Token is the one with this id, without what would let anybody use it.
+func (v *View) Token(ctx context.Context, who identity.Principal, id string) (identity.Credential, error) {
+	t, err := v.token(ctx, sqlTokenByID, pgx.NamedArgs{"id": id})
+	if err != nil {
+		return identity.Credential{}, err
+	}
+	c := tokenCall(who, "token:read", t)
+	if t.Kind == identity.UserToken {
+		err = v.permitOwn(ctx, c, t.Owner)
+	} else {
+		err = v.permit(ctx, c)
+	}
+	t.Digest = ""
+	return t, err
+}
+
+const sqlTeamTokens = `
+	SELECT id, kind, coalesce(user_id, team_id, organisation), coalesce(organisation, ''), description,
+		created_at, expires_at, last_used_at, created_by, single, digest
+	FROM tokens WHERE organisation = @organisation AND team_id IS NOT NULL ORDER BY created_at, id`
+
+// TeamTokens are those of all teams of an organisation.
+func (v *View) TeamTokens(ctx context.Context, who identity.Principal, organisation string) ([]identity.Credential, error) {
+	c := call{who: who, action: "token:read", needs: identity.TokenAdmin, at: identity.Scope{Organisation: organisation}, object: organisation}
+	if err := v.permit(ctx, c); err != nil {
+		return nil, err
+	}
+	rows, err := v.tx.Query(ctx, sqlTeamTokens, pgx.NamedArgs{"organisation": organisation})
+	if err != nil {
+		return nil, err
+	}
+	return collectCredentials(rows)
+}
+
+// collectCredentials are tokens without their digests.
+func collectCredentials(rows pgx.Rows) ([]identity.Credential, error) {
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (identity.Credential, error) {
 		t, err := scanCredential(row)
 		t.Digest = ""

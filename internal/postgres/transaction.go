@@ -22,6 +22,10 @@ type View struct {
 	tx      pgx.Tx
 	at      time.Time
 	entries []identity.Entry // what is to be written down
+	used    string           // id of a token whose use is to be noted
+
+	grants   map[[2]string][]identity.Grant // by kind and id of a principal: those that were asked for
+	changing bool                           // a change is being made: what is read now may be old in a moment
 }
 
 // An Update reads and changes, all of it or nothing.
@@ -34,6 +38,7 @@ type Update struct {
 
 const (
 	tries      = 10
+	lonely     = 5 // from this try on no other change of this process runs beside it
 	firstPause = 5 * time.Millisecond
 	lastPause  = 500 * time.Millisecond
 	// commitTime is how long an answer to a commit is waited for, even if nobody
@@ -46,6 +51,7 @@ const (
 func (s *Store) View(ctx context.Context, fn func(*View) error) error {
 	v := &View{at: now()}
 	err := s.read(ctx, v, fn)
+	s.noteUse(ctx, v)
 	return errors.Join(translate(err), s.writeDown(ctx, v.forbidden()))
 }
 
@@ -103,15 +109,36 @@ func (s *Store) update(ctx context.Context, fn func(*Update) error) (*Update, er
 	var chains []string // of the audit log, that earlier tries have wanted
 	for try := 1; ; try++ {
 		u := &Update{View: View{at: now()}, jobs: s.jobs, heads: map[string]*identity.Entry{}}
-		err := holding(ctx, conn, chains, func() error { return u.try(ctx, conn, fn) })
+		err := s.inside(try, func() error {
+			return holding(ctx, conn, chains, func() error { return u.try(ctx, conn, fn) })
+		})
 		if !again(err) || try == tries {
 			return u, broken(ctx, conn, err)
+		}
+		chains = append(chains, u.wants...)
+		if errors.Is(err, errChainBusy) {
+			continue // to wait for its lock is pause enough
 		}
 		if err := pause(ctx, try); err != nil {
 			return u, err
 		}
-		chains = append(chains, u.wants...)
 	}
+}
+
+// inside does a try when there is room for it. In a small table serialisable
+// transactions get into each other's way that have nothing to do with each other,
+// because what they have read is remembered by the page. One that has failed for that
+// again and again goes alone (docs/database.md, rule 4). It comes before any lock of the database is taken, so
+// that nobody who is inside waits for one outside.
+func (s *Store) inside(try int, do func() error) error {
+	if try < lonely {
+		s.room.RLock()
+		defer s.room.RUnlock()
+	} else {
+		s.room.Lock()
+		defer s.room.Unlock()
+	}
+	return do()
 }
 
 // broken is err, or that the connection broke if that is why.
@@ -173,7 +200,7 @@ func unknown(err error) error {
 // the same time, and certainly left nothing.
 func again(err error) bool {
 	var refused *pgconn.PgError
-	return errors.As(err, &refused) && !errors.Is(err, ErrNotKnown) && (refused.Code == codeSerialization || refused.Code == codeDeadlock)
+	return errors.Is(err, errChainBusy) || errors.As(err, &refused) && !errors.Is(err, ErrNotKnown) && (refused.Code == codeSerialization || refused.Code == codeDeadlock)
 }
 
 // pause waits before the next try, longer each time, and not as long as others do.
@@ -195,9 +222,9 @@ const sqlUnlock = `
 
 // holding does one try while the session holds the locks of these chains of the
 // audit log. In its first try a transaction takes a chain's lock when it learns
-// which it needs, and fails if somebody has written to the chain since it began.
-// Holding the lock from before it begins makes that impossible: under load each
-// transaction is tried twice, and not without end. The locks are taken in one
+// which it needs, and fails if somebody has it, or has written to the chain since it
+// began. Holding the lock from before it begins makes that impossible: under load
+// each transaction is tried twice, and not without end. The locks are taken in one
 // order, so that no two wait for each other.
 func holding(ctx context.Context, conn *pgxpool.Conn, chains []string, try func() error) error {
 	if len(chains) == 0 {

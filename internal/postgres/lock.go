@@ -1,0 +1,283 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/assize-iac/assize/api"
+	"github.com/assize-iac/assize/internal/identity"
+	"github.com/assize-iac/assize/internal/problem"
+	"github.com/assize-iac/assize/internal/state"
+)
+
+// A Lock is who may write a stack's state at this moment, and nobody else.
+type Lock struct {
+	ID       string
+	Stack    string // id
+	Holder   identity.Principal
+	Team     string // id of the team whose token the holder is, or ""
+	Reason   string
+	Document json.RawMessage // as the tool wrote it that made the lock; nil for others
+	Seen     string          // id of the version that the holder has read since then
+	Since    time.Time
+}
+
+// Key is the id that the tool has given the lock, "" when it has given none.
+func (l Lock) Key() string {
+	var d struct{ ID string }
+	_ = json.Unmarshal(l.Document, &d)
+	return d.ID
+}
+
+// ShownKey is by what a tool that makes its own locks knows this one: its key, or
+// its id when it was made otherwise.
+func (l Lock) ShownKey() string {
+	if key := l.Key(); key != "" {
+		return key
+	}
+	return l.ID
+}
+
+// held reports whether who may use l: it is theirs, and where the tool made the
+// lock itself they also show its key (docs/state.md, rule 2).
+func (l *Lock) held(who identity.Principal, key string) bool {
+	return l != nil && l.Holder.Kind == who.Kind && l.Holder.ID == who.ID && l.Key() == key
+}
+
+// A LockRequest is what a lock shall be.
+type LockRequest struct {
+	Reason   string
+	Document json.RawMessage // an object with a member ID, from tools that make locks themselves
+}
+
+const reasonMax = 500 // bytes
+
+const sqlLocks = `
+	SELECT l.id, l.stack, l.holder_kind, l.holder_id, l.holder_name, l.holder_organisation, coalesce(t.team_id, ''),
+		l.reason, l.document, coalesce(l.seen, ''), l.created_at
+	FROM state_locks l LEFT JOIN tokens t ON l.holder_kind = 'token' AND t.id = l.holder_id
+	WHERE l.stack = ANY(@stacks)`
+
+// locks are those of stacks by the ids of these.
+func (v *View) locks(ctx context.Context, stacks ...string) (map[string]*Lock, error) {
+	rows, err := v.tx.Query(ctx, sqlLocks, pgx.NamedArgs{"stacks": stacks})
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]*Lock{}
+	var l Lock
+	_, err = pgx.ForEachRow(rows, []any{&l.ID, &l.Stack, &l.Holder.Kind, &l.Holder.ID, &l.Holder.Name, &l.Holder.Organisation,
+		&l.Team, &l.Reason, &l.Document, &l.Seen, &l.Since}, func() error {
+		one := l
+		one.Since = l.Since.UTC()
+		all[l.Stack] = &one
+		return nil
+	})
+	return all, err
+}
+
+// lock is that of a stack, nil when it is not locked.
+func (v *View) lock(ctx context.Context, stack string) (*Lock, error) {
+	all, err := v.locks(ctx, stack)
+	return all[stack], err
+}
+
+// StackLock is the lock of a stack, nil when it is not locked.
+func (v *View) StackLock(ctx context.Context, who identity.Principal, stack string) (*Lock, error) {
+	s, err := v.stack(ctx, stack)
+	if err != nil {
+		return nil, err
+	}
+	if err := v.permit(ctx, stackCall(who, "stack:read", identity.StackRead, s)); err != nil {
+		return nil, err
+	}
+	return v.lock(ctx, stack)
+}
+
+const sqlInsertLock = `
+	INSERT INTO state_locks (stack, id, holder_kind, holder_id, holder_name, holder_organisation, reason, document, created_at)
+	VALUES (@stack, @id, @kind, @holder, @name, @organisation, @reason, @document, @at)`
+
+// LockStack takes the lock of a stack. Whoever holds it already is told that it is
+// locked too, unless it is the same lock by its key: two of their processes are two.
+func (u *Update) LockStack(ctx context.Context, who identity.Principal, stack string, r LockRequest) (Lock, error) {
+	s, err := u.stack(ctx, stack)
+	if err != nil {
+		return Lock{}, err
+	}
+	l := Lock{ID: newID(state.LockID), Stack: stack, Holder: who, Reason: clean(r.Reason), Document: r.Document, Since: u.at}
+	c := stackCall(who, "state:lock", identity.StateLock, s)
+	c.detail["lock"], c.detail["reason"] = l.ID, l.Reason
+	err = u.guard(ctx, c, func() error {
+		there, err := u.lock(ctx, stack)
+		if err != nil {
+			return err
+		}
+		if key := l.Key(); key != "" && there.held(who, key) {
+			l = *there // it was asked for twice, because the first answer was lost
+			return nil
+		}
+		if there != nil {
+			return lockedBy(there)
+		}
+		_, err = u.tx.Exec(ctx, sqlInsertLock, pgx.NamedArgs{"stack": stack, "id": l.ID, "kind": string(who.Kind), "holder": who.ID,
+			"name": who.Name, "organisation": who.Organisation, "reason": l.Reason, "document": nullable(r.Document), "at": u.at})
+		return err
+	})
+	return l, err
+}
+
+// clean is text that somebody sent, as it may be kept and shown.
+func clean(text string) string {
+	return cut(strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", ""), "\uFFFD"), reasonMax)
+}
+
+// cut is at most so many bytes of a text.
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "")
+}
+
+func nullable(document json.RawMessage) any {
+	if len(document) == 0 || !utf8.Valid(document) {
+		return nil
+	}
+	return document
+}
+
+// lockedBy is what is said of a lock that somebody else has. The clients look for
+// the words in the middle of it (tfe-api, 0.4).
+func lockedBy(l *Lock) *problem.Error {
+	p := problem.New(api.Locked, "the stack %s %q since %s%s", byWhom(l.Holder.Kind), l.Holder.Name,
+		l.Since.Format(time.RFC3339), because(l.Reason)).
+		WithHint("wait until it is unlocked, or ask them; who may break it: assize stack unlock --force, or force-unlock of the tool")
+	p.Cause = &Held{Lock: *l}
+	return p
+}
+
+// Held is the cause of an error that says that a stack is locked: the lock.
+type Held struct{ Lock Lock }
+
+func (h *Held) Error() string { return "the lock " + h.Lock.ID }
+
+func byWhom(kind identity.Kind) string {
+	switch kind {
+	case identity.Bearer:
+		return "is locked by Team token"
+	case identity.Runner:
+		return "is locked by Run"
+	}
+	return "is locked by User"
+}
+
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": " + strconv.Quote(reason)
+}
+
+func unlocked() error {
+	return problem.New(api.Conflict, "the stack is already unlocked").WithHint("nothing is to be done")
+}
+
+const sqlDeleteLock = `
+	DELETE FROM state_locks WHERE stack = @stack`
+
+// UnlockStack gives back one's own lock; key is what the tool has called it, ""
+// for a lock without a key. A version whose bytes may still be on their way keeps
+// it for a moment, and not for ever: after the grace it is given up
+// (docs/state.md, rule 3).
+func (u *Update) UnlockStack(ctx context.Context, who identity.Principal, stack, key string) error {
+	s, err := u.stack(ctx, stack)
+	if err != nil {
+		return err
+	}
+	return u.guard(ctx, stackCall(who, "state:unlock", identity.StateLock, s), func() error {
+		l, err := u.lock(ctx, stack)
+		switch {
+		case err != nil:
+			return err
+		case l == nil:
+			return unlocked()
+		case !l.held(who, key):
+			return lockedBy(l)
+		}
+		if err := u.waitForPending(ctx, stack); err != nil {
+			return err
+		}
+		return u.release(ctx, stack)
+	})
+}
+
+// pendingGrace is for how long a version without bytes keeps its lock.
+const pendingGrace = 30 * time.Second
+
+const sqlPendingSince = `
+	SELECT created_at FROM state_versions WHERE stack = @stack AND status = 'pending'`
+
+func (u *Update) waitForPending(ctx context.Context, stack string) error {
+	var since time.Time
+	err := u.tx.QueryRow(ctx, sqlPendingSince, pgx.NamedArgs{"stack": stack}).Scan(&since)
+	if errors.Is(err, pgx.ErrNoRows) || err == nil && u.at.Sub(since) >= pendingGrace {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return problem.New(api.Unavailable, "the latest state version is still pending: its bytes have not come yet").
+		WithHint("try again; after %v the version is given up", pendingGrace)
+}
+
+// release removes the lock, and with it the version that was begun under it.
+func (u *Update) release(ctx context.Context, stack string) error {
+	if err := u.discardPending(ctx, stack); err != nil {
+		return err
+	}
+	_, err := u.tx.Exec(ctx, sqlDeleteLock, pgx.NamedArgs{"stack": stack})
+	return err
+}
+
+// ForceUnlock breaks the lock of a stack, whoever holds it, and writes down who
+// that was, and why it was broken if that was said. One's own lock anybody may give back in this way who could take it:
+// a client that failed leaves its lock, and its user must get out by themselves.
+func (u *Update) ForceUnlock(ctx context.Context, who identity.Principal, stack, why string) (Lock, error) {
+	s, err := u.stack(ctx, stack)
+	if err != nil {
+		return Lock{}, err
+	}
+	l, err := u.lock(ctx, stack)
+	if err != nil {
+		return Lock{}, err
+	}
+	c := stackCall(who, "state:force_unlock", identity.StateForceUnlock, s)
+	if why != "" {
+		c.detail["why"] = clean(why)
+	}
+	if l != nil {
+		if l.held(who, l.Key()) {
+			c.needs = identity.StateLock
+		}
+		c.detail["lock"], c.detail["holder"], c.detail["holder_name"] = l.ID, l.Holder.ID, l.Holder.Name
+		c.detail["since"], c.detail["reason"] = l.Since.Format(time.RFC3339), l.Reason
+	}
+	err = u.guard(ctx, c, func() error {
+		if l == nil {
+			return unlocked()
+		}
+		return u.release(ctx, stack)
+	})
+	if err != nil {
+		return Lock{}, err
+	}
+	return *l, nil
+}

@@ -1,0 +1,352 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/assize-iac/assize/internal/identity"
+)
+
+// A Stack is what has a state of its own.
+type Stack struct {
+	ID           string
+	Organisation string // id
+	Project      string // id
+	Name         string
+	Settings     json.RawMessage // an object; what is in it is for the caller
+	Created      time.Time
+	Updated      time.Time
+
+	// Of a stack that is read, what other tables say of it.
+	Tags  []Tag
+	Lock  *Lock         // nil when it is not locked
+	State *StateVersion // the version that counts, nil when there is none
+}
+
+func (s Stack) scope() identity.Scope {
+	return identity.Scope{Organisation: s.Organisation, Project: s.Project, Stack: s.ID}
+}
+
+const sqlInsertStack = `
+	INSERT INTO stacks (id, organisation, project, name, settings, created_at, updated_at)
+	VALUES (@id, @organisation, @project, @name, @settings, @at, @at)`
+
+// CreateStack makes a stack in a project. Of s it takes the name, the project and
+// the settings.
+func (u *Update) CreateStack(ctx context.Context, who identity.Principal, s Stack) (Stack, error) {
+	p, err := u.project(ctx, s.Project)
+	if err != nil {
+		return Stack{}, err
+	}
+	s.ID, s.Organisation, s.Created, s.Updated = newID(identity.StackID), p.Organisation, u.at, u.at
+	if len(s.Settings) == 0 {
+		s.Settings = json.RawMessage(`{}`)
+	}
+	c := stackCall(who, "stack:create", identity.StackAdmin, s)
+	c.at = p.scope()
+	err = u.guard(ctx, c, func() error {
+		if err := identity.StackName().Check(s.Name); err != nil {
+			return err
+		}
+		if err := checkSettings(s.Settings); err != nil {
+			return err
+		}
+		_, err := u.tx.Exec(ctx, sqlInsertStack, pgx.NamedArgs{"id": s.ID, "organisation": s.Organisation,
+			"project": s.Project, "name": s.Name, "settings": s.Settings, "at": u.at})
+		return err
+	})
+	return s, err
+}
+
+// stackCall is a call about a stack.
+func stackCall(who identity.Principal, action string, needs identity.Permission, s Stack) call {
+	return call{who: who, action: action, needs: needs, at: s.scope(), object: s.ID, detail: map[string]string{"name": s.Name}}
+}
+
+const sqlStack = `
+	SELECT id, organisation, project, name, settings, created_at, updated_at FROM stacks WHERE id = @id`
+
+const sqlStackByName = `
+	SELECT id, organisation, project, name, settings, created_at, updated_at FROM stacks
+	WHERE organisation = @organisation AND lower(name) = lower(@name)`
+
+// stack is where a stack is, for the guard to ask about.
+func (v *View) stack(ctx context.Context, id string) (Stack, error) {
+	return scanStack(v.tx.QueryRow(ctx, sqlStack, pgx.NamedArgs{"id": id}))
+}
+
+func scanStack(row pgx.Row) (Stack, error) {
+	var s Stack
+	err := row.Scan(&s.ID, &s.Organisation, &s.Project, &s.Name, &s.Settings, &s.Created, &s.Updated)
+	s.Created, s.Updated = s.Created.UTC(), s.Updated.UTC()
+	return s, err
+}
+
+// Stack is the one with this id.
+func (v *View) Stack(ctx context.Context, who identity.Principal, id string) (Stack, error) {
+	s, err := v.stack(ctx, id)
+	if err != nil {
+		return Stack{}, err
+	}
+	if err := v.permit(ctx, stackCall(who, "stack:read", identity.StackRead, s)); err != nil {
+		return Stack{}, err
+	}
+	return v.completed(ctx, s)
+}
+
+// StackByName is the one of an organisation with this name.
+func (v *View) StackByName(ctx context.Context, who identity.Principal, organisation, name string) (Stack, error) {
+	s, err := scanStack(v.tx.QueryRow(ctx, sqlStackByName, pgx.NamedArgs{"organisation": organisation, "name": name}))
+	if err != nil {
+		return Stack{}, err
+	}
+	if err := v.permit(ctx, stackCall(who, "stack:read", identity.StackRead, s)); err != nil {
+		return Stack{}, err
+	}
+	return v.completed(ctx, s)
+}
+
+// completed is a stack with what other tables say of it.
+func (v *View) completed(ctx context.Context, s Stack) (Stack, error) {
+	all := []Stack{s}
+	err := v.complete(ctx, all)
+	return all[0], err
+}
+
+// complete adds to stacks what other tables say of them.
+func (v *View) complete(ctx context.Context, stacks []Stack) error {
+	ids := []string{}
+	for _, s := range stacks {
+		ids = append(ids, s.ID)
+	}
+	tags, err := v.tagsOf(ctx, ids...)
+	if err != nil {
+		return err
+	}
+	locks, err := v.locks(ctx, ids...)
+	if err != nil {
+		return err
+	}
+	states, err := v.currents(ctx, ids...)
+	for i, id := range ids {
+		stacks[i].Tags, stacks[i].Lock, stacks[i].State = tags[id], locks[id], states[id]
+	}
+	return err
+}
+
+const sqlChangeStack = `
+	UPDATE stacks SET project = @project, name = @name, settings = @settings, updated_at = @at WHERE id = @id`
+
+// ChangeStack gives a stack the name, the project and the settings that s has.
+// To move it needs the permission in both projects; roles for it move along.
+func (u *Update) ChangeStack(ctx context.Context, who identity.Principal, s Stack) (Stack, error) {
+	was, err := u.stack(ctx, s.ID)
+	if err != nil {
+		return Stack{}, err
+	}
+	changed := was
+	changed.Name, changed.Project, changed.Settings, changed.Updated = s.Name, s.Project, s.Settings, u.at
+	c := stackCall(who, "stack:change", identity.StackAdmin, was)
+	if was.Name != s.Name {
+		c.detail["name"], c.detail["was"] = s.Name, was.Name
+	}
+	return changed, u.guard(ctx, c, func() error {
+		if err := identity.StackName().Check(s.Name); err != nil {
+			return err
+		}
+		if err := checkSettings(s.Settings); err != nil {
+			return err
+		}
+		if err := u.permitMove(ctx, c, was, s.Project); err != nil {
+			return err
+		}
+		_, err := u.tx.Exec(ctx, sqlChangeStack, pgx.NamedArgs{"id": s.ID, "project": s.Project, "name": s.Name,
+			"settings": s.Settings, "at": u.at})
+		return err
+	})
+}
+
+// permitMove lets a stack come to a project, which must be of its organisation.
+func (u *Update) permitMove(ctx context.Context, c call, s Stack, project string) error {
+	if project == s.Project {
+		return nil
+	}
+	to, err := u.project(ctx, project)
+	if err != nil {
+		return err
+	}
+	if to.Organisation != s.Organisation {
+		return notFound()
+	}
+	c.at, c.detail["project"] = to.scope(), project
+	return u.permit(ctx, c)
+}
+
+const sqlDeleteStack = `
+	DELETE FROM stacks WHERE id = @id`
+
+// DeleteStack deletes a stack with its state. One that may still have resources
+// goes only by force (docs/protocol.md, rule 11).
+func (u *Update) DeleteStack(ctx context.Context, who identity.Principal, id string, force bool) error {
+	s, err := u.stack(ctx, id)
+	if err != nil {
+		return err
+	}
+	c := stackCall(who, "stack:delete", identity.StackAdmin, s)
+	c.detail["force"] = strconv.FormatBool(force)
+	return u.guard(ctx, c, func() error {
+		if err := u.deletable(ctx, id); err != nil && !force {
+			return err
+		}
+		_, err := u.tx.Exec(ctx, sqlDeleteStack, pgx.NamedArgs{"id": id})
+		return err
+	})
+}
+
+// A StackQuery says which stacks of an organisation somebody wants to see, and
+// which part of them, in the order of their names. Empty fields ask for nothing.
+type StackQuery struct {
+	Organisation string   // id
+	Project      string   // id
+	Name         string   // a part of the name
+	Wildcard     string   // the name, with * for anything
+	Tags         []Tag    // all of these, by their keys; a value that is not "" too
+	Without      []string // keys of tags, none of these
+	Descending   bool
+	Offset       int
+	Limit        int
+}
+
+const sqlStackCount = `
+	SELECT coalesce(sum(stacks), 0) + (
+		SELECT count(*) FROM stacks s WHERE s.id = ANY(@stacks) AND s.organisation = @organisation
+			AND (@project::text IS NULL OR s.project = @project) AND NOT (@whole OR s.project = ANY(@projects)))
+	FROM projects
+	WHERE organisation = @organisation AND (@project::text IS NULL OR id = @project) AND (@whole OR id = ANY(@projects))`
+
+const sqlStackCountOf = `
+	SELECT count(*) FROM stacks
+	WHERE organisation = @organisation AND (@whole OR project = ANY(@projects) OR id = ANY(@stacks))
+		AND (@project::text IS NULL OR project = @project)
+		AND (@name::text IS NULL OR strpos(lower(name), lower(@name)) > 0)
+		AND (@wildcard::text IS NULL OR lower(name) LIKE lower(@wildcard))
+		AND (@keys::text[] IS NULL OR id IN (
+			SELECT g.stack FROM unnest(@keys::text[], @values::text[]) AS w (key, value)
+				JOIN tags t ON t.organisation = @organisation AND t.key = w.key
+				JOIN tagged g ON g.tag = t.id AND w.value IN ('', g.value)
+			GROUP BY g.stack HAVING count(*) = cardinality(@keys)))
+		AND (@without::text[] IS NULL OR NOT EXISTS (
+			SELECT FROM tagged g JOIN tags t ON t.id = g.tag WHERE g.stack = stacks.id AND t.key = ANY(@without)))`
+
+const sqlStacks = `
+	SELECT id, s.organisation, s.project, s.name, s.settings, s.created_at, s.updated_at FROM (
+	SELECT id, row_number() OVER () AS place FROM (SELECT id FROM stacks
+	WHERE organisation = @organisation AND (@whole OR project = ANY(@projects) OR id = ANY(@stacks))
+		AND (@project::text IS NULL OR project = @project)
+		AND (@name::text IS NULL OR strpos(lower(name), lower(@name)) > 0)
+		AND (@wildcard::text IS NULL OR lower(name) LIKE lower(@wildcard))
+		AND (@keys::text[] IS NULL OR id IN (
+			SELECT g.stack FROM unnest(@keys::text[], @values::text[]) AS w (key, value)
+				JOIN tags t ON t.organisation = @organisation AND t.key = w.key
+				JOIN tagged g ON g.tag = t.id AND w.value IN ('', g.value)
+			GROUP BY g.stack HAVING count(*) = cardinality(@keys)))
+		AND (@without::text[] IS NULL OR NOT EXISTS (
+			SELECT FROM tagged g JOIN tags t ON t.id = g.tag WHERE g.stack = stacks.id AND t.key = ANY(@without)))
+	ORDER BY CASE WHEN @descending THEN NULL ELSE lower(name) END, CASE WHEN @descending THEN lower(name) END DESC
+	LIMIT @limit OFFSET @offset) AS page) AS page JOIN stacks s USING (id)
+	ORDER BY place`
+
+// Stacks are those of an organisation that the principal may see and that q asks
+// for, and how many there are without its limit. To see none is no refusal.
+func (v *View) Stacks(ctx context.Context, who identity.Principal, q StackQuery) ([]Stack, int, error) {
+	grants, err := v.grantsOf(ctx, who)
+	if err != nil {
+		return nil, 0, err
+	}
+	args := q.args()
+	reach(grants, q.Organisation, args)
+	total, err := v.countStacks(ctx, q, args)
+	if err != nil {
+		return nil, 0, err
+	}
+	turned := q.turn(total, args)
+	rows, err := v.tx.Query(ctx, sqlStacks, planned, args)
+	if err != nil {
+		return nil, 0, err
+	}
+	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (Stack, error) { return scanStack(row) })
+	if err != nil {
+		return nil, 0, err
+	}
+	if turned {
+		slices.Reverse(found)
+	}
+	return found, total, v.complete(ctx, found)
+}
+
+// turn has a page of the second half of a list read from its end: the database
+// passes over all that comes before a page.
+func (q StackQuery) turn(total int, args pgx.NamedArgs) bool {
+	if q.Offset <= total/2 {
+		return false
+	}
+	n := max(0, min(q.Limit, total-q.Offset))
+	args["descending"], args["limit"], args["offset"] = !q.Descending, n, max(0, total-q.Offset-n)
+	return true
+}
+
+// planned has Postgres plan a query for the values that it is sent with: what is
+// not asked for then costs nothing.
+const planned = pgx.QueryExecModeCacheDescribe
+
+// countStacks is how many there are. Without a condition on the stacks themselves
+// that is known already.
+func (v *View) countStacks(ctx context.Context, q StackQuery, args pgx.NamedArgs) (int, error) {
+	query := sqlStackCount
+	if q.Name != "" || q.Wildcard != "" || len(q.Tags)+len(q.Without) != 0 {
+		query = sqlStackCountOf
+	}
+	var total int
+	err := v.tx.QueryRow(ctx, query, planned, args).Scan(&total)
+	return total, err
+}
+
+func (q StackQuery) args() pgx.NamedArgs {
+	wildcard := strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`, `*`, `%`).Replace(q.Wildcard)
+	var keys, values []string // nil, which is NULL, asks for none
+	tags := slices.SortedFunc(slices.Values(q.Tags), func(a, b Tag) int {
+		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Value, b.Value))
+	})
+	for _, t := range slices.Compact(tags) {
+		keys, values = append(keys, t.Key), append(values, t.Value)
+	}
+	return pgx.NamedArgs{"organisation": q.Organisation, "project": null(q.Project), "name": null(q.Name),
+		"wildcard": null(wildcard), "keys": keys, "values": values, "without": q.Without,
+		"descending": q.Descending, "limit": q.Limit, "offset": q.Offset}
+}
+
+// reach says for SQL which stacks of an organisation these grants let somebody see.
+func reach(grants []identity.Grant, organisation string, args pgx.NamedArgs) {
+	whole, projects, stacks := false, []string{}, []string{}
+	for _, g := range grants {
+		if g.Scope.Organisation != organisation || !slices.Contains(g.Role.Permissions(), identity.StackRead) {
+			continue
+		}
+		switch g.Scope.Level() {
+		case identity.Organisation:
+			whole = true
+		case identity.Project:
+			projects = append(projects, g.Scope.Project)
+		case identity.Stack:
+			stacks = append(stacks, g.Scope.Stack)
+		}
+	}
+	args["whole"], args["projects"], args["stacks"] = whole, projects, stacks
+}

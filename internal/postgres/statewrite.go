@@ -1,0 +1,287 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/assize-iac/assize/internal/identity"
+	"github.com/assize-iac/assize/internal/state"
+)
+
+// A desk is what a write must fit to.
+type desk struct {
+	stack   Stack
+	lock    *Lock
+	current *StateVersion
+}
+
+func (u *Update) desk(ctx context.Context, stack string) (d desk, err error) {
+	if d.stack, err = u.stack(ctx, stack); err != nil {
+		return d, err
+	}
+	if d.lock, err = u.lock(ctx, stack); err != nil {
+		return d, err
+	}
+	d.current, err = u.current(ctx, stack)
+	return d, err
+}
+
+func (d desk) head() *state.Head {
+	if d.current == nil {
+		return nil
+	}
+	return d.current.head()
+}
+
+// seen reports whether the holder of the lock has read the current version.
+func (d desk) seen() bool {
+	return d.lock != nil && d.current != nil && d.lock.Seen == d.current.ID
+}
+
+// writeCall is a call that makes a version, or begins one.
+func (d desk) writeCall(who identity.Principal, action string, w state.Write, ruling state.Ruling, over state.Reason) call {
+	c := stackCall(who, action, identity.StateWrite, d.stack)
+	c.detail["serial"], c.detail["lineage"], c.detail["md5"] = strconv.FormatInt(w.Serial, 10), w.Lineage, w.MD5
+	switch ruling {
+	case state.Replay:
+		c.detail["replay"] = "true"
+	case state.Override:
+		c.action, c.needs = "state:force_write", identity.StateRecover
+		c.detail["over"] = string(over)
+		c.detail["current"] = d.current.ID
+	}
+	return c
+}
+
+// MayWriteState asks whether somebody may write the state of a stack, before their
+// bytes are read.
+func (v *View) MayWriteState(ctx context.Context, who identity.Principal, stack string) error {
+	s, err := v.stack(ctx, stack)
+	if err != nil {
+		return err
+	}
+	return v.permit(ctx, stackCall(who, "state:write", identity.StateWrite, s))
+}
+
+// WriteState begins a version, or makes it when its bytes are here already. What
+// is there already is answered as it is (docs/state.md, rule 5).
+func (u *Update) WriteState(ctx context.Context, who identity.Principal, stack string, n NewState) (StateVersion, error) {
+	d, err := u.desk(ctx, stack)
+	if err != nil {
+		return StateVersion{}, err
+	}
+	ruling, reason := state.Refuse, state.Unheld
+	if d.lock.held(who, n.Key) {
+		ruling, reason = state.Judge(d.head(), n.Write, d.seen())
+	}
+	v := StateVersion{ID: newID(state.VersionID), Stack: stack, Status: state.Pending, Serial: n.Serial, Lineage: n.Next(d.head()),
+		MD5: n.MD5, Intermediate: n.Intermediate, Created: u.at, Writer: who}
+	c := d.writeCall(who, "state:write", n.Write, ruling, reason)
+	c.detail["version"] = v.ID
+	if ruling == state.Replay {
+		c.detail["version"] = d.current.ID
+	}
+	err = u.guard(ctx, c, func() error {
+		if err := n.Check(); err != nil {
+			return err
+		}
+		switch {
+		case reason == state.Unheld:
+			return unheld(d.lock, who)
+		case ruling == state.Refuse:
+			return reason.Refusal(d.head(), n.Write)
+		case ruling == state.Replay:
+			v = *d.current
+			return u.allowUploads(ctx, stack, v.ID, n.Uploads)
+		case ruling == state.Override:
+			v.Forced = reason
+		}
+		v.Lock, v.Details, v.Outputs = d.lock.ID, n.Details, n.Outputs
+		if n.Kept != nil {
+			v.Kept = *n.Kept
+		}
+		return u.insertState(ctx, d, &v, n.Uploads)
+	})
+	return v, err
+}
+
+// unheld is the refusal of a write without one's own lock.
+func unheld(l *Lock, who identity.Principal) error {
+	if l != nil && (l.Holder.Kind != who.Kind || l.Holder.ID != who.ID) {
+		p := lockedBy(l)
+		p.Cause = errors.Join(&state.Refused{Reason: state.Unheld}, p.Cause)
+		return p
+	}
+	return state.Unheld.Refusal(nil, state.Write{})
+}
+
+const sqlInsertState = `
+	INSERT INTO state_versions (id, stack, status, serial, lineage, md5, forced, intermediate, copy_of, lock, created_at,
+		writer_kind, writer_id, writer_name, writer_organisation, details, outputs, resources, format, tool, encrypted)
+	VALUES (@id, @stack, 'pending', @serial, @lineage, @md5, @forced, @intermediate, nullif(@copy_of, ''), @lock, @at,
+		@kind, @writer, @name, @organisation, nullif(@details, ''), @outputs, 0, 0, '', false)`
+
+// insertState takes the place of the version that was begun before, and is whole
+// at once when it has bytes.
+func (u *Update) insertState(ctx context.Context, d desk, v *StateVersion, uploads []Upload) error {
+	if err := u.discardPending(ctx, v.Stack); err != nil {
+		return err
+	}
+	_, err := u.tx.Exec(ctx, sqlInsertState, pgx.NamedArgs{"id": v.ID, "stack": v.Stack, "serial": v.Serial, "lineage": v.Lineage,
+		"md5": v.MD5, "forced": string(v.Forced), "intermediate": v.Intermediate, "copy_of": v.CopyOf, "lock": v.Lock, "at": v.Created,
+		"kind": string(v.Writer.Kind), "writer": v.Writer.ID, "name": v.Writer.Name, "organisation": v.Writer.Organisation,
+		"details": v.Details, "outputs": v.Outputs})
+	if err != nil {
+		return err
+	}
+	if v.Artifact != "" {
+		return u.finalize(ctx, d, v)
+	}
+	return u.allowUploads(ctx, v.Stack, v.ID, uploads)
+}
+
+const sqlInsertUpload = `
+	INSERT INTO state_uploads (digest, stack, version, body, expires_at) VALUES (@digest, @stack, @version, @body, @expires)`
+
+const sqlDeleteUploads = `
+	DELETE FROM state_uploads WHERE stack = @stack AND expires_at < @before`
+
+// allowUploads lets bytes come for a version, and forgets what has expired long ago.
+func (u *Update) allowUploads(ctx context.Context, stack, version string, uploads []Upload) error {
+	if _, err := u.tx.Exec(ctx, sqlDeleteUploads, pgx.NamedArgs{"stack": stack, "before": u.at.Add(-24 * time.Hour)}); err != nil {
+		return err
+	}
+	for _, up := range uploads {
+		_, err := u.tx.Exec(ctx, sqlInsertUpload, pgx.NamedArgs{"digest": up.Digest, "stack": stack, "version": version, "body": up.Body, "expires": up.Expires})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const sqlDiscardPending = `
+	UPDATE state_versions SET status = 'discarded' WHERE stack = @stack AND status = 'pending'`
+
+// discardPending gives up the version of a stack that was begun.
+func (u *Update) discardPending(ctx context.Context, stack string) error {
+	_, err := u.tx.Exec(ctx, sqlDiscardPending, pgx.NamedArgs{"stack": stack})
+	return err
+}
+
+const sqlFinalize = `
+	UPDATE state_versions SET status = 'finalized', finalized_at = @at, sequence = @sequence, previous_serial = @previous_serial,
+		previous_lineage = @previous_lineage, artifact = @artifact, size = @size, details = nullif(@details, ''), json = nullif(@json, ''),
+		outputs = @outputs, resources = @resources, format = @format, tool = @tool, encrypted = @encrypted
+	WHERE id = @id`
+
+// finalize makes a version the current one. That it follows the one before it the
+// table says too.
+func (u *Update) finalize(ctx context.Context, d desk, v *StateVersion) error {
+	if err := u.hold(ctx, v.Stack, v.Kept); err != nil {
+		return err
+	}
+	v.Status, v.Finalized, v.Sequence = state.Finalized, u.at, 1
+	args := pgx.NamedArgs{"id": v.ID, "at": u.at, "artifact": v.Artifact, "size": v.Size, "details": v.Details, "json": v.JSON,
+		"outputs": v.Outputs, "resources": v.Resources, "format": v.Format, "tool": v.Tool, "encrypted": v.Encrypted,
+		"previous_serial": nil, "previous_lineage": nil}
+	if d.current != nil {
+		v.Sequence = d.current.Sequence + 1
+		args["previous_serial"], args["previous_lineage"] = d.current.Serial, d.current.Lineage
+	}
+	args["sequence"] = v.Sequence
+	_, err := u.tx.Exec(ctx, sqlFinalize, args)
+	return err
+}
+
+// FinalizeState gives a version its bytes. Those of a version that has them
+// already are the same, for their md5 is; one that was given up gets none.
+func (u *Update) FinalizeState(ctx context.Context, who identity.Principal, id string, k Kept) (StateVersion, error) {
+	v, s, err := u.state(ctx, id)
+	if err != nil {
+		return StateVersion{}, err
+	}
+	d, err := u.desk(ctx, s.ID)
+	if err != nil {
+		return StateVersion{}, err
+	}
+	c := stateCall(who, "state:finalize", identity.StateWrite, s, id)
+	c.detail["artifact"], c.detail["serial"] = k.Artifact, strconv.FormatInt(v.Serial, 10)
+	err = u.guard(ctx, c, func() error {
+		if v.Status == state.Finalized {
+			return nil
+		}
+		if v.Status != state.Pending || d.lock == nil || d.lock.ID != v.Lock {
+			return state.Late.Refusal(nil, state.Write{})
+		}
+		if k.JSON == "" && !k.Encrypted {
+			k.JSON = v.JSON
+		}
+		v.Kept = k
+		return u.finalize(ctx, d, &v)
+	})
+	return v, err
+}
+
+const sqlSetStateJSON = `
+	UPDATE state_versions SET json = @json WHERE id = @id AND json IS NULL AND NOT encrypted AND status IN ('pending', 'finalized')`
+
+// SetStateJSON gives a version the tool's JSON for others, once. Of an encrypted
+// state none is kept (docs/state.md, rule 11).
+func (u *Update) SetStateJSON(ctx context.Context, who identity.Principal, id string, k Kept) error {
+	_, s, err := u.state(ctx, id)
+	if err != nil {
+		return err
+	}
+	return u.guard(ctx, stateCall(who, "state:describe", identity.StateWrite, s, id), func() error {
+		if err := u.hold(ctx, s.ID, k); err != nil {
+			return err
+		}
+		_, err := u.tx.Exec(ctx, sqlSetStateJSON, pgx.NamedArgs{"id": id, "json": k.JSON})
+		return err
+	})
+}
+
+const sqlUpload = `
+	SELECT u.version, u.body, u.expires_at, v.writer_kind, v.writer_id, v.writer_name, v.writer_organisation
+	FROM state_uploads u JOIN state_versions v ON v.id = u.version WHERE u.digest = @digest`
+
+// AuthenticateUpload is who may send what, by the digest of the secret in the
+// address: they act as whoever has begun the version. Of an address that has
+// expired all is known, with an error.
+func (v *View) AuthenticateUpload(ctx context.Context, digest string) (version, body string, who identity.Principal, err error) {
+	up := Upload{Digest: digest}
+	err = v.tx.QueryRow(ctx, sqlUpload, pgx.NamedArgs{"digest": digest}).Scan(&version, &up.Body, &up.Expires,
+		&who.Kind, &who.ID, &who.Name, &who.Organisation)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return "", "", identity.Principal{}, notFound()
+	}
+	if err == nil && !v.at.Before(up.Expires) {
+		err = state.Late.Refusal(nil, state.Write{})
+	}
+	return version, up.Body, who, err
+}
+
+const sqlHoldArtifact = `
+	SELECT pg_advisory_xact_lock_shared(hashtextextended('assize artifact ' || @name, 0))`
+
+// hold keeps the artifacts of a stack from being removed until the transaction has
+// ended, and asks whether they are there (docs/artifacts.md, rule 11).
+func (u *Update) hold(ctx context.Context, stack string, k Kept) error {
+	for kind, digest := range map[string]string{"state": k.Artifact, "details": k.Details, "json": k.JSON} {
+		if digest == "" {
+			continue
+		}
+		if _, err := u.tx.Exec(ctx, sqlHoldArtifact, pgx.NamedArgs{"name": kind + "/" + stack + "/" + digest}); err != nil {
+			return err
+		}
+	}
+	if k.Present == nil {
+		return nil
+	}
+	return k.Present(ctx)
+}
