@@ -17,3 +17,12 @@ func Latest() (uint, error) { return latest(migrations) }
 
 // Tx is the transaction below a view, which nobody else can come to.
 func (v *View) Tx() pgx.Tx { return v.tx }
+
+// SecretColumns are the columns that are rotated.
+func SecretColumns() []string {
+	var fields []string
+	for _, c := range secretColumns {
+		fields = append(fields, c.field)
+	}
+	return fields
+}

@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -18,7 +19,16 @@ import (
 type world struct {
 	owner, member identity.Principal
 	org, project  identity.Scope
+	stack         postgres.Stack
 	team, token   string
+	tag           string
+	version       string // of the stack's state
+	refused       string // what was refused of it
+	grave         string // id of a stack that was deleted with a state
+	membership    string // an invitation
+	given         string // what the team may at the stack
+	parts
+	deposits map[postgres.DepositKind]postgres.Deposit // one of each kind
 }
 
 func newWorld(t *testing.T, store *postgres.Store) world {
@@ -33,23 +43,92 @@ func newWorld(t *testing.T, store *postgres.Store) world {
 		}
 		w.team = team.ID
 		_, made, err := u.CreateToken(t.Context(), w.owner, postgres.TokenRequest{Owner: w.team, Description: "for CI"})
+		if err != nil {
+			return err
+		}
 		w.token = made.ID
-		return err
+		home, err := u.CreateProject(t.Context(), w.owner, w.org.Organisation, "of stacks")
+		if err != nil {
+			return err
+		}
+		if w.stack, err = u.CreateStack(t.Context(), w.owner, postgres.Stack{Project: home.ID, Name: "network"}); err != nil {
+			return err
+		}
+		if err := u.AddTags(t.Context(), w.owner, w.stack.ID, []postgres.Tag{{Key: "app"}}); err != nil {
+			return err
+		}
+		if w.stack, err = u.Stack(t.Context(), w.owner, w.stack.ID); err != nil {
+			return err
+		}
+		w.tag = w.stack.Tags[0].ID
+		invited, err := u.Invite(t.Context(), w.owner, w.org.Organisation, "invited@example.com", nil)
+		if err != nil {
+			return err
+		}
+		w.membership = invited.ID
+		given, err := u.AddAccess(t.Context(), w.owner, w.access(identity.Planner))
+		if err != nil {
+			return err
+		}
+		w.given = given.ID
+		if err := w.written(t.Context(), u); err != nil {
+			return err
+		}
+		return w.deposit(t.Context(), u)
 	})
+	w.parts = newParts(t, store, w)
 	return w
 }
 
 // calls is every method of View and Update that somebody could call, each with
 // arguments with which an owner would succeed.
 func (w world) calls(ctx context.Context, who identity.Principal) map[string]func(*postgres.Update) error {
+	all := map[string]func(*postgres.Update) error{}
+	maps.Copy(all, w.identityCalls(ctx, who))
+	maps.Copy(all, w.stackCalls(ctx, who))
+	maps.Copy(all, w.tagCalls(ctx, who))
+	maps.Copy(all, w.variableCalls(ctx, who))
+	maps.Copy(all, w.agentCalls(ctx, who))
+	maps.Copy(all, w.configurationCalls(ctx, who))
+	maps.Copy(all, w.stateCalls(ctx, who))
+	maps.Copy(all, w.auditPageCalls(ctx, who))
+	maps.Copy(all, w.adoptCalls(ctx, who))
+	maps.Copy(all, w.accessCalls(ctx, who))
+	all["DeleteOrganisation"] = func(u *postgres.Update) error { return u.DeleteOrganisation(ctx, who, w.org.Organisation) }
+	maps.Copy(all, w.depositCalls(ctx, who))
+	return all
+}
+
+func (w world) stackCalls(ctx context.Context, who identity.Principal) map[string]func(*postgres.Update) error {
+	return map[string]func(*postgres.Update) error{
+		"Stack": func(u *postgres.Update) error { _, err := u.Stack(ctx, who, w.stack.ID); return err },
+		"StackByName": func(u *postgres.Update) error {
+			_, err := u.StackByName(ctx, who, w.org.Organisation, "Network")
+			return err
+		},
+		"ChangeStack": func(u *postgres.Update) error { _, err := u.ChangeStack(ctx, who, w.stack); return err },
+		"DeleteStack": func(u *postgres.Update) error { return u.DeleteStack(ctx, who, w.stack.ID, false) },
+		"CreateStack": func(u *postgres.Update) error {
+			_, err := u.CreateStack(ctx, who, postgres.Stack{Project: w.project.Project, Name: "second"})
+			return err
+		},
+	}
+}
+
+func (w world) identityCalls(ctx context.Context, who identity.Principal) map[string]func(*postgres.Update) error {
 	org := w.org.Organisation
 	reader := identity.Grant{Role: identity.Reader, Scope: w.org}
 	return map[string]func(*postgres.Update) error{
 		"Organisation": func(u *postgres.Update) error { _, err := u.Organisation(ctx, who, "acme"); return err },
-		"Project":      func(u *postgres.Update) error { _, err := u.Project(ctx, who, w.project.Project); return err },
-		"Teams":        func(u *postgres.Update) error { _, err := u.Teams(ctx, who, org); return err },
-		"Grants":       func(u *postgres.Update) error { _, err := u.Grants(ctx, who, org); return err },
-		"Tokens":       func(u *postgres.Update) error { _, err := u.Tokens(ctx, who, w.team); return err },
+		"Home":         func(u *postgres.Update) error { _, err := u.Home(ctx, who, "acme"); return err },
+		"HomeOf":       func(u *postgres.Update) error { _, err := u.HomeOf(ctx, who, org); return err },
+		"ChangeOrganisation": func(u *postgres.Update) error {
+			return u.ChangeOrganisation(ctx, who, postgres.Organisation{ID: org, Name: "acme", Settings: []byte("{}"), UserTokens: true})
+		},
+		"Project": func(u *postgres.Update) error { _, err := u.Project(ctx, who, w.project.Project); return err },
+		"Teams":   func(u *postgres.Update) error { _, err := u.Teams(ctx, who, org); return err },
+		"Grants":  func(u *postgres.Update) error { _, err := u.Grants(ctx, who, org); return err },
+		"Tokens":  func(u *postgres.Update) error { _, err := u.Tokens(ctx, who, w.team); return err },
 		"Audit": func(u *postgres.Update) (err error) {
 			for _, err = range u.Audit(ctx, who, org) {
 				break
@@ -57,7 +136,9 @@ func (w world) calls(ctx context.Context, who identity.Principal) map[string]fun
 			return err
 		},
 		"CreateProject": func(u *postgres.Update) error { _, err := u.CreateProject(ctx, who, org, "two"); return err },
-		"RenameProject": func(u *postgres.Update) error { return u.RenameProject(ctx, who, w.project.Project, "three") },
+		"ChangeProject": func(u *postgres.Update) error {
+			return u.ChangeProject(ctx, who, postgres.Project{ID: w.project.Project, Name: "three", Settings: []byte("{}")})
+		},
 		"DeleteProject": func(u *postgres.Update) error { return u.DeleteProject(ctx, who, w.project.Project) },
 		"CreateTeam":    func(u *postgres.Update) error { _, err := u.CreateTeam(ctx, who, org, "second"); return err },
 		"DeleteTeam":    func(u *postgres.Update) error { return u.DeleteTeam(ctx, who, w.team) },
@@ -83,8 +164,10 @@ func TestStranger(t *testing.T) {
 	stranger := register(t, store, "stranger")
 	calls := w.calls(t.Context(), stranger)
 	before := entries(t, store, w.owner, w.org.Organisation)
-	// Where principals come from, and what shows each only their own.
-	free := []string{"Authenticate", "Organisations", "Projects", "Register", "CreateOrganisation", "Tx"}
+	// Where principals come from, what shows and changes only what is one's own, and
+	// what is of no organisation: TestSite, TestOwnUser.
+	free := []string{"Authenticate", "AuthenticateUpload", "Uploader", "Organisations", "Projects", "ProjectsOf", "Stacks", "StacksAfter", "OwnGrants", "Register", "CreateOrganisation", "Tx",
+		"Appoint", "User", "ChangeUser", "ConfirmEmail", "PutLoginCode"}
 	kind := reflect.TypeFor[*postgres.Update]()
 	for i := range kind.NumMethod() {
 		name := kind.Method(i).Name
@@ -114,15 +197,15 @@ func TestStranger(t *testing.T) {
 	}
 }
 
-// TestOwner: the same calls are all done for an owner, and those that change
+// TestOwner: the calls about who there is are all done for an owner, and those that change
 // something stand in the audit log.
 func TestOwner(t *testing.T) {
 	t.Parallel()
 	store, _ := open(t)
 	w := newWorld(t, store)
-	calls := w.calls(t.Context(), w.owner)
-	reads := []string{"Organisation", "Project", "Teams", "Grants", "Tokens", "Audit"}
-	changes := []string{"CreateProject", "RenameProject", "DeleteProject", "CreateTeam", "AddMember", "RemoveMember",
+	calls := w.identityCalls(t.Context(), w.owner)
+	reads := []string{"Organisation", "Home", "HomeOf", "Project", "Teams", "Grants", "Tokens", "Audit"}
+	changes := []string{"ChangeOrganisation", "CreateProject", "ChangeProject", "DeleteProject", "CreateTeam", "AddMember", "RemoveMember",
 		"Grant", "Revoke", "CreateToken", "RevokeToken", "DeleteTeam"}
 	if len(reads)+len(changes) != len(calls) {
 		t.Errorf("%d calls, and %d are tried", len(calls), len(reads)+len(changes))
@@ -217,18 +300,43 @@ func TestAlwaysOwned(t *testing.T) {
 	t.Parallel()
 	store, conn := open(t)
 	w := newWorld(t, store)
-	leave := func(who identity.Principal) error {
-		return store.Update(t.Context(), func(u *postgres.Update) error {
-			return u.Revoke(t.Context(), who, who.ID, identity.Grant{Role: identity.Owner, Scope: w.org})
-		})
+	owners := teamNamed(t, store, w.owner, w.org.Organisation, "owners")
+	leave := map[string]func(*postgres.Update) error{
+		"leaves the team": func(u *postgres.Update) error { return u.RemoveMember(t.Context(), w.owner, owners.ID, w.owner.ID) },
+		"is no member": func(u *postgres.Update) error {
+			return u.RemoveMembership(t.Context(), w.owner, owners.Members[0].ID)
+		},
+		"is taken out": func(u *postgres.Update) error {
+			return u.RemoveMemberships(t.Context(), w.owner, owners.ID, []string{owners.Members[0].ID})
+		},
+		"deletes the team": func(u *postgres.Update) error { return u.DeleteTeam(t.Context(), w.owner, owners.ID) },
+		"takes its role":   func(u *postgres.Update) error { return u.RemoveAccess(t.Context(), w.owner, owners.Access.ID) },
+		"puts in less": func(u *postgres.Update) error {
+			less := owners.Access
+			less.Role = identity.Reader
+			_, err := u.PutAccess(t.Context(), w.owner, less)
+			return err
+		},
+		"leaves it to who is invited": func(u *postgres.Update) error {
+			if _, err := u.Invite(t.Context(), w.owner, w.org.Organisation, "x@example.com", []string{owners.ID}); err != nil {
+				return err
+			}
+			return u.RemoveMember(t.Context(), w.owner, owners.ID, w.owner.ID)
+		},
 	}
-	if err := leave(w.owner); problem.Code(err) != api.Conflict {
-		t.Errorf("%v, want a conflict", err)
+	for name, do := range leave {
+		if err := store.Update(t.Context(), do); problem.Code(err) != api.Conflict {
+			t.Errorf("the last owner %s: %v, want a conflict", name, err)
+		}
 	}
 	grant(t, store, w.owner, w.member.ID, identity.Owner, w.org)
 	left := make(chan error)
-	go func() { left <- leave(w.member) }()
-	errs := []error{leave(w.owner), <-left}
+	go func() {
+		left <- store.Update(t.Context(), func(u *postgres.Update) error {
+			return u.Revoke(t.Context(), w.member, w.member.ID, identity.Grant{Role: identity.Owner, Scope: w.org})
+		})
+	}()
+	errs := []error{store.Update(t.Context(), leave["deletes the team"]), <-left}
 	if n := count(t, conn, "SELECT count(*) FROM grants WHERE role = 'owner'"); n != 1 {
 		t.Errorf("%d owners are left after %v", n, errs)
 	}
@@ -366,8 +474,12 @@ func TestHostileText(t *testing.T) {
 	for _, text := range []string{"", "\x00", "a\x00b", "\xff\xfe", "'; DROP TABLE users; --", strings.Repeat("x", 1<<20), "../../etc", w.org.Organisation + "\x00"} {
 		project, org, team := w.project.Project, w.org.Organisation, w.team
 		for name, do := range map[string]func(*postgres.Update) error{
-			"id":     func(u *postgres.Update) error { return u.RenameProject(t.Context(), w.owner, text, "name") },
-			"name":   func(u *postgres.Update) error { return u.RenameProject(t.Context(), w.owner, project, text) },
+			"id": func(u *postgres.Update) error {
+				return u.ChangeProject(t.Context(), w.owner, postgres.Project{ID: text, Name: "name", Settings: []byte("{}")})
+			},
+			"name": func(u *postgres.Update) error {
+				return u.ChangeProject(t.Context(), w.owner, postgres.Project{ID: project, Name: text, Settings: []byte("{}")})
+			},
 			"lookup": func(u *postgres.Update) error { _, err := u.Organisation(t.Context(), w.owner, text); return err },
 			"place": func(u *postgres.Update) error {
 				_, err := u.CreateTeam(t.Context(), stranger, text, "name")

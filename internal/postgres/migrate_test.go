@@ -2,6 +2,8 @@ package postgres_test
 
 import (
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -102,4 +104,57 @@ func TestKilledAfterMigration(t *testing.T) {
 	if n := count(t, connect(t, url), "SELECT count(*) FROM seen WHERE before AND NOT after"); n != 1 {
 		t.Error("the migration did not say in its own transaction that it was done")
 	}
+}
+
+// TestMembersOfBefore: who had a role or was in a team before there were memberships
+// is a member, and may what they could.
+func TestMembersOfBefore(t *testing.T) {
+	t.Parallel()
+	url := postgrestest.Empty(t)
+	before := fstest.MapFS{}
+	for _, name := range []string{"migrations/000001_identity.up.sql", "migrations/000002_stack.up.sql"} {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before[name] = &fstest.MapFile{Data: text}
+	}
+	if err := postgres.MigrateWith(t.Context(), url, before); err != nil {
+		t.Fatal(err)
+	}
+	ann, bob := postgres.NewUser("ann"), postgres.NewUser("bob")
+	const org, team, project = "org_0000000000000000000000", "team_0000000000000000000000", "prj_0000000000000000000000"
+	conn := connect(t, url)
+	for _, sql := range []string{
+		fmt.Sprintf("INSERT INTO users VALUES ('%s', 'ann', now()), ('%s', 'bob', now())", ann.ID, bob.ID),
+		"INSERT INTO organisations VALUES ('" + org + "', 'acme', now())",
+		"INSERT INTO audit_heads (chain) VALUES ('" + org + "')",
+		"INSERT INTO projects VALUES ('" + project + "', '" + org + "', 'one', now())",
+		"INSERT INTO teams VALUES ('" + team + "', '" + org + "', 'ops', now())",
+		fmt.Sprintf("INSERT INTO team_members VALUES ('%s', '%s'), ('%s', '%s')", team, ann.ID, team, bob.ID),
+		fmt.Sprintf("INSERT INTO grants (user_id, role, organisation) VALUES ('%s', 'owner', '%s')", ann.ID, org),
+		fmt.Sprintf("INSERT INTO grants (team_id, role, organisation, project) VALUES ('%s', 'reader', '%s', '%s')", team, org, project),
+	} {
+		execute(t, conn, sql)
+	}
+	if err := postgres.Migrate(t.Context(), url); err != nil {
+		t.Fatal(err)
+	}
+	store, err := postgres.Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	view(t, store, func(v *postgres.View) error {
+		members, err := v.Memberships(t.Context(), ann, org)
+		if len(members) != 2 || !slices.Contains(members[0].Teams, team) || !slices.Contains(members[1].Teams, team) {
+			t.Errorf("the members are %+v, %v", members, err)
+		}
+		_, err = v.Project(t.Context(), bob, project)
+		return err
+	})
+	update(t, store, func(u *postgres.Update) error {
+		_, err := u.CreateProject(t.Context(), ann, org, "two")
+		return err
+	})
 }

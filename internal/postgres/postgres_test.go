@@ -72,12 +72,15 @@ func register(t *testing.T, store *postgres.Store, name string) identity.Princip
 	return who
 }
 
-// found makes a user and an organisation that is theirs.
+// found makes a site administrator and an organisation that is theirs.
 func found(t *testing.T, store *postgres.Store, name string) (identity.Principal, identity.Scope) {
 	t.Helper()
 	owner := register(t, store, name+"-owner")
 	var o postgres.Organisation
 	update(t, store, func(u *postgres.Update) (err error) {
+		if err = u.Appoint(t.Context(), postgres.Server(), owner.ID, true); err != nil {
+			return err
+		}
 		o, err = u.CreateOrganisation(t.Context(), owner, name)
 		return err
 	})

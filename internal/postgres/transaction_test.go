@@ -44,8 +44,8 @@ func TestViewIsOneMoment(t *testing.T) {
 	view(t, store, func(v *postgres.View) error {
 		for range 2 {
 			projects, err := v.Projects(t.Context(), owner, org.Organisation)
-			if err != nil || len(projects) != 0 {
-				t.Errorf("the view sees %v (%v), want nothing", projects, err)
+			if err != nil || len(projects) != 1 {
+				t.Errorf("the view sees %v (%v), want the default one", projects, err)
 			}
 			project(t, store, owner, org.Organisation, "later"+fmt.Sprint(time.Now().UnixNano()))
 		}
@@ -74,7 +74,7 @@ func TestRolledBack(t *testing.T) {
 	if !errors.Is(err, changed) || err.Error() != changed.Error() {
 		t.Errorf("%v, want the error of the function as it is", err)
 	}
-	for _, table := range []string{"projects", "tokens", "river_job"} {
+	for _, table := range []string{"projects WHERE name = 'p'", "tokens", "river_job"} {
 		if n := count(t, conn, "SELECT count(*) FROM "+table); n != 0 {
 			t.Errorf("%d rows are left in %s", n, table)
 		}
@@ -137,8 +137,8 @@ func TestRetriesEnd(t *testing.T) {
 		_, err := u.Tx().Exec(t.Context(), "DO $$ BEGIN RAISE SQLSTATE '40001'; END $$")
 		return err
 	})
-	if runs != 10 || problem.Code(err) != api.Conflict || problem.Hint(err) == "" {
-		t.Errorf("%d runs and %v, want 10 and a conflict", runs, err)
+	if runs != 10 || problem.Code(err) != api.Limited || problem.Hint(err) == "" {
+		t.Errorf("%d runs and %v, want 10, and that there is a limit", runs, err)
 	}
 }
 
@@ -162,8 +162,8 @@ func TestKilledInTheMiddle(t *testing.T) {
 		t.Errorf("%d runs and %v, want one and unavailable", runs, err)
 	}
 	project(t, store, owner, org.Organisation, "kept")
-	if n := count(t, conn, "SELECT count(*) FROM projects"); n != 1 {
-		t.Errorf("there are %d projects, want the last one", n)
+	if n := count(t, conn, "SELECT count(*) FROM projects"); n != 2 {
+		t.Errorf("there are %d projects, want the default one and the last one", n)
 	}
 	if err := identity.Verify(slices.Values(entries(t, store, owner, org.Organisation))); err != nil {
 		t.Error(err)
@@ -225,7 +225,7 @@ func TestAnswerLost(t *testing.T) {
 	if !errors.Is(err, postgres.ErrNotKnown) || problem.Hint(err) == "" {
 		t.Errorf("%v, want an error that says that the outcome is not known", err)
 	}
-	if n := count(t, conn, "SELECT count(*) FROM projects"); n != 1 || runs != 1 {
+	if n := count(t, conn, "SELECT count(*) FROM projects WHERE name LIKE 'run-%'"); n != 1 || runs != 1 {
 		t.Errorf("%d projects after %d runs, want one and one", n, runs)
 	}
 }
