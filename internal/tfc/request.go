@@ -1,0 +1,222 @@
+package tfc
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"reflect"
+	"strconv"
+
+	"github.com/hashicorp/jsonapi"
+
+	"github.com/assize-iac/assize/api"
+	"github.com/assize-iac/assize/internal/problem"
+)
+
+// bodyMax is the size of a request that holds a document, in bytes. What holds a
+// state or an archive is not read into memory and has limits of its own.
+const bodyMax = 1 << 20
+
+// body is a whole request of at most so many bytes.
+func (r *request) body(most int64) ([]byte, error) {
+	data, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, most))
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return nil, problem.New(api.TooLarge, "the request has more than %d bytes", most)
+	case err != nil:
+		return nil, problem.New(api.Invalid, "the request ended before its end")
+	case wide(data):
+		return nil, problem.New(api.TooLarge, "the request has more than %d values", valuesMax)
+	}
+	return data, nil
+}
+
+// valuesMax is how many values a document may have. Each takes some hundred bytes when
+// it is read, and two in the document.
+const valuesMax = 100_000
+
+// wide reports whether JSON has more values than may be. Text that is no JSON may have
+// them too.
+func wide(data []byte) bool {
+	values, text := 0, false
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case c == '"':
+			text = !text
+		case text && c == '\\':
+			i++ // what it escapes
+		case !text && (c == ',' || c == '[' || c == '{'):
+			values++
+		}
+	}
+	return values > valuesMax
+}
+
+// decode reads one JSON:API document into doc, whose type is the only one that is
+// accepted.
+func (r *request) decode(doc any) error {
+	data, err := r.body(bodyMax)
+	if err != nil {
+		return err
+	}
+	return decode(data, doc)
+}
+
+// decode refuses what is no document of doc's type. What the library makes of
+// hostile input is its affair: whatever happens there, the input was invalid.
+func decode(data []byte, doc any) (err error) {
+	defer func() {
+		if recover() != nil {
+			err = notJSONAPI(errors.New("the document cannot be read"))
+		}
+	}()
+	if err := jsonapi.UnmarshalPayload(bytes.NewReader(data), doc); err != nil {
+		return notJSONAPI(err)
+	}
+	return nil
+}
+
+// A change is a document whose attributes are, among others, settings of a thing:
+// those that are in it replace those that the thing has.
+type change struct {
+	attributes json.RawMessage
+	relations  map[string]json.RawMessage // nil for none
+}
+
+// decodeChange reads one JSON:API document into doc, like decode, and keeps its
+// attributes for the settings that they change.
+func (r *request) decodeChange(doc any) (change, error) {
+	data, err := r.body(bodyMax)
+	if err != nil {
+		return change{}, err
+	}
+	if err := decode(data, doc); err != nil {
+		return change{}, err
+	}
+	var body struct {
+		Data struct {
+			Attributes    json.RawMessage
+			Relationships map[string]json.RawMessage
+		}
+	}
+	if err := json.Unmarshal(data, &body); err != nil {
+		return change{}, notJSONAPI(err)
+	}
+	return change{attributes: body.Data.Attributes, relations: body.Data.Relationships}, nil
+}
+
+// onto changes settings, a pointer to a struct with names in JSON.
+func (c change) onto(settings any) error {
+	if len(c.attributes) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(c.attributes, settings); err != nil {
+		return notJSONAPI(err)
+	}
+	return nil
+}
+
+// notJSONAPI does not repeat what was sent: it may hold a secret. Decoders do, in
+// what they say, and causes are written into logs: so of the cause its type is kept.
+func notJSONAPI(cause error) error {
+	p := problem.New(api.Invalid, "the request is no JSON:API document of the type that is wanted here")
+	p.Cause = fmt.Errorf("of a decoder: %T", cause)
+	return p
+}
+
+// decodeAll reads a list of documents of the type of T.
+func decodeAll[T any](r *request) (docs []*T, err error) {
+	data, err := r.body(bodyMax)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if recover() != nil {
+			err = notJSONAPI(errors.New("the documents cannot be read"))
+		}
+	}()
+	all, err := jsonapi.UnmarshalManyPayload(bytes.NewReader(data), reflect.TypeFor[*T]())
+	if err != nil {
+		return nil, notJSONAPI(err)
+	}
+	for _, doc := range all {
+		docs = append(docs, doc.(*T))
+	}
+	return docs, nil
+}
+
+// references reads a list of identifiers, which JSON:API uses to change a
+// relation: {"data": [{"type": ..., "id": ...}]}.
+func (r *request) references(kind string) ([]string, error) {
+	data, err := r.body(bodyMax)
+	if err != nil {
+		return nil, err
+	}
+	var body struct {
+		Data []struct{ Type, ID string } `json:"data"`
+	}
+	if err := json.Unmarshal(data, &body); err != nil {
+		return nil, notJSONAPI(err)
+	}
+	var ids []string
+	for _, d := range body.Data {
+		if d.Type != kind {
+			return nil, notJSONAPI(errors.New("another type"))
+		}
+		ids = append(ids, d.ID)
+	}
+	return ids, nil
+}
+
+// A page is which part of a list a client wants, and how much there is.
+type page struct {
+	number, size int // the first page is 1
+	total        int // of items; set by whoever answers
+}
+
+const (
+	pageSize    = 20
+	pageSizeMax = 100
+)
+
+// paging reads which page a client wants. Nonsense means the first.
+func (r *request) paging() page {
+	return page{number: r.count("page[number]", 1, 1<<20), size: r.count("page[size]", pageSize, pageSizeMax)}
+}
+
+// count is a number of the query between 1 and most.
+func (r *request) count(name string, otherwise, most int) int {
+	n, err := strconv.Atoi(r.URL.Query().Get(name))
+	if err != nil || n < 1 {
+		return otherwise
+	}
+	return min(n, most)
+}
+
+// offset is how many items come before the page.
+func (p page) offset() int { return (p.number - 1) * p.size }
+
+// meta is what JSON:API says of a page.
+func (p page) meta() map[string]any {
+	last := max(1, (p.total+p.size-1)/p.size)
+	meta := map[string]any{"current-page": p.number, "page-size": p.size, "prev-page": nil, "next-page": nil,
+		"total-pages": last, "total-count": p.total}
+	if p.number > 1 {
+		meta["prev-page"] = p.number - 1
+	}
+	if p.number < last {
+		meta["next-page"] = p.number + 1
+	}
+	return meta
+}
+
+// part is the page of a list that is all there. It says how much that is.
+func part[T any](all []T, p *page) []T {
+	p.total = len(all)
+	from := min(p.offset(), len(all))
+	return all[from:min(from+p.size, len(all))]
+}
