@@ -1,0 +1,154 @@
+package spec
+
+import (
+	"path"
+	"path/filepath"
+	"strings"
+
+	"cuelang.org/go/cue"
+
+	"github.com/assize-iac/assize/internal/spec/naming"
+	"github.com/assize-iac/assize/internal/spec/schema"
+)
+
+// outputs writes what the specification puts out: $output: name: value. One that
+// refers to something sensitive is sensitive itself; the tool would refuse it
+// otherwise.
+func (c *compiler) outputs() error {
+	v := c.value.LookupPath(cue.MakePath(cue.Str("$output")))
+	if !v.Exists() {
+		return nil
+	}
+	it, err := v.Fields()
+	if err != nil {
+		return c.src.refuse(err)
+	}
+	c.out.Outputs = map[string]map[string]any{}
+	for it.Next() {
+		c.sensitive = false
+		e, err := c.argument(it.Value())
+		if err != nil {
+			return err
+		}
+		body := map[string]any{"value": e.json()}
+		if c.sensitive {
+			body["sensitive"] = true
+		}
+		c.out.Outputs[naming.Tool(it.Selector().Unquoted())] = body
+		c.counts.Outputs++
+	}
+	return nil
+}
+
+// settings reads $settings, which takes state and refresh and nothing else (seed
+// 003, "The trust anchor"). Where nothing is said of the state, it is a file beside
+// the specification.
+func (c *compiler) settings(s *Specification) error {
+	c.terraform("backend", map[string]any{"local": map[string]any{"path": schema.Root + "/terraform.tfstate"}})
+	v := c.value.LookupPath(cue.MakePath(cue.Str("$settings")))
+	if !v.Exists() {
+		return nil
+	}
+	it, err := v.Fields()
+	if err != nil {
+		return c.src.refuse(err)
+	}
+	for it.Next() {
+		switch name := it.Selector().Unquoted(); name {
+		case "state":
+			if err := c.backend(it.Value()); err != nil {
+				return err
+			}
+		case "refresh":
+			refresh, err := it.Value().Bool()
+			if err != nil {
+				return c.src.wrong(it.Value(), "$settings.refresh is true or false").
+					WithHint("the tools refresh everything or nothing")
+			}
+			s.NoRefresh = !refresh
+		default:
+			return invalid("$settings.%s is not a setting (the block takes state and refresh)", name).
+				WithHint("policies are named by whoever runs assize, not by a specification")
+		}
+	}
+	return nil
+}
+
+func (c *compiler) terraform(name string, value any) {
+	if c.out.Terraform == nil {
+		c.out.Terraform = map[string]any{}
+	}
+	c.out.Terraform[name] = value
+}
+
+// backend writes where the state is: the name of one of the tool's backends, with
+// its settings. A file is meant from where the specification is.
+func (c *compiler) backend(v cue.Value) error {
+	names := keys(v)
+	if len(names) != 1 {
+		return c.src.wrong(v, "$settings.state names one backend, and this has %d", len(names)).
+			WithHint(`write: $settings: state: s3: {bucket: "...", key: "...", region: "..."}`)
+	}
+	e, err := c.argument(v.LookupPath(cue.MakePath(cue.Str(names[0]))))
+	if err != nil {
+		return err
+	}
+	if strings.Contains(e.code(), "${") {
+		return c.src.wrong(v, "where the state is must be known before anything is applied").
+			WithHint("write it as text that needs no apply")
+	}
+	settings, ok := e.json().(map[string]any)
+	if !ok {
+		return c.src.wrong(v, "the settings of a backend are a struct")
+	}
+	if file, ok := settings["path"].(string); ok && names[0] == "local" && !filepath.IsAbs(file) {
+		settings["path"] = path.Join(schema.Root, file)
+	}
+	c.terraform("backend", map[string]any{names[0]: settings})
+	return nil
+}
+
+// noteSensitive notes that a reference leads to something that its provider calls
+// sensitive.
+func (c *compiler) noteSensitive(ref string) {
+	item, way := c.resolve(ref)
+	if item == nil {
+		return
+	}
+	if s := c.tools.schema(item.kind, item.typ); s != nil {
+		c.sensitive = c.sensitive || sensitive(&s.Block, way)
+	}
+}
+
+// places are where everything is, by the tool's address.
+func (c *compiler) places() map[string]Place {
+	all := map[string]Place{}
+	for at, i := range c.items {
+		file, line := c.src.where(i.value)
+		all[at] = Place{Path: i.path, File: file, Line: line}
+	}
+	return all
+}
+
+// sensitive reports whether a provider calls what this way leads to in a block
+// sensitive, or anything on the way there.
+func sensitive(b *schema.Block, way []cue.Selector) bool {
+	attributes, blocks := b.Attributes, b.Blocks
+	for _, s := range way {
+		if s.LabelType() == cue.IndexLabel {
+			continue
+		}
+		if a := attributes[s.Unquoted()]; a != nil {
+			if a.Sensitive {
+				return true
+			}
+			attributes, blocks = nil, nil
+			if a.Nesting != nil {
+				attributes = a.Nesting.Attributes
+			}
+		} else if n := blocks[s.Unquoted()]; n != nil {
+			attributes, blocks = n.Block.Attributes, n.Block.Blocks
+		}
+	}
+	return false
+}

@@ -1,0 +1,71 @@
+package spec
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"cuelang.org/go/cue/cuecontext"
+	"cuelang.org/go/cue/load"
+
+	"github.com/assize-iac/assize/internal/spec/schema"
+)
+
+// clause matches that of a file of a specification.
+var clause = regexp.MustCompile(`(?m)^\s*package\s+` + Package + `\b`)
+
+// In reports whether a directory holds a specification: a file of the package
+// estate. One that cannot be read is none.
+func In(dir string) bool {
+	names, _ := filepath.Glob(filepath.Join(dir, "*.cue"))
+	return slices.ContainsFunc(names, func(name string) bool {
+		data, err := os.ReadFile(name)
+		return err == nil && clause.Match(data)
+	})
+}
+
+// A Required is what a specification needs before it can be evaluated.
+type Required struct {
+	Config []byte // configuration that requires the providers, and nothing else
+	Locked bool   // some of them have versions, which a lock file pins
+}
+
+// Requirements is the configuration with which the tool fetches the providers that
+// the specification in a directory imports, and nothing else. Which versions it
+// wants is evaluated before anybody knows a schema: with packages in which
+// everything is allowed, so that of all the specification says only $version counts.
+func Requirements(root Root) (Required, error) {
+	s, err := read(root)
+	if err != nil {
+		return Required{}, err
+	}
+	overlay := s.overlay()
+	for _, source := range slices.Sorted(maps.Keys(s.imports)) {
+		overlay[s.packageFile(source)] = load.FromString(schema.Stub(packageName(source), source))
+	}
+	instance := load.Instances([]string{"."}, s.config(overlay, nil))[0]
+	if instance.Err != nil {
+		return Required{}, s.refuse(instance.Err)
+	}
+	found := survey(cuecontext.New().BuildInstance(instance), Toolbox{})
+	c, locked := &compiler{src: s}, false
+	for _, source := range slices.Sorted(maps.Keys(s.imports)) {
+		if strings.Count(source, "/") != 2 {
+			return Required{}, s.unknownImport(source)
+		}
+		if source != Functions {
+			c.require(c.local(source), map[string]any{"source": source})
+			locked = locked || !builtin(source)
+		}
+	}
+	for _, t := range found.providers {
+		if source := text(t.value, "source"); !builtin(source) {
+			c.require(c.local(source), required(t.value, source))
+		}
+	}
+	config, err := c.encode()
+	return Required{Config: config, Locked: locked}, err
+}

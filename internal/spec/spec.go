@@ -1,0 +1,76 @@
+// Package spec turns a specification in CUE into configuration of the tools: it
+// evaluates the package "estate" of a directory against the schemas of its
+// providers and emits one file of JSON. It runs no tool and no provider; where the
+// schemas come from is for its caller.
+//
+// The idea to know: a value that is known only after apply carries its address with
+// it, in a definition beside the value, wherever the specification takes it
+// (docs/spec.md, rules 12 to 16). So a reference is an ordinary reference of CUE,
+// and what comes out in its place is an expression of the tool.
+package spec
+
+import (
+	"fmt"
+
+	"github.com/assize-iac/assize/internal/spec/schema"
+)
+
+// Package is the name that the package of a specification has.
+const Package = "estate"
+
+// A Specification is what one directory comes to.
+type Specification struct {
+	Config    []byte           // JSON configuration of the tools; the same specification makes the same bytes
+	Places    map[string]Place // by the tool's address: where things are in the specification
+	Counts    Counts
+	NoRefresh bool // $settings.refresh is false
+}
+
+// A Place is where something is in a specification.
+type Place struct {
+	Path string // in CUE, such as web.front
+	File string // relative to the directory; "" if nobody knows
+	Line int
+}
+
+// Counts are of what there is in a specification.
+type Counts struct{ Resources, Data, Ephemeral, Calls, Outputs, Providers int }
+
+// String is the line that seed 003 prints of a specification that evaluates.
+func (c Counts) String() string {
+	return fmt.Sprintf("%d resources, %d data sources, %d ephemeral, %d function calls, %d outputs across %d providers",
+		c.Resources, c.Data, c.Ephemeral, c.Calls, c.Outputs, c.Providers)
+}
+
+// A Toolbox is what a specification can be made of.
+type Toolbox struct {
+	Providers map[string]*schema.Provider // by source address
+	Functions map[string]*schema.Function // of the tool itself, by name
+}
+
+// A Root is a directory that holds a specification.
+type Root struct {
+	Dir  string
+	Name string // that people know it by, such as "."
+}
+
+// Compile evaluates the specification in a directory. Its error is a problem whose
+// message names places in CUE, with a hint.
+func Compile(root Root, tools Toolbox) (*Specification, error) {
+	src, err := read(root)
+	if err != nil {
+		return nil, err
+	}
+	surveyed, err := src.evaluate(tools, nil)
+	if err != nil {
+		return nil, err
+	}
+	found := survey(surveyed, tools)
+	src.found = found
+	value, err := src.evaluate(tools, found.addresses())
+	if err != nil {
+		return nil, err
+	}
+	c := &compiler{src: src, tools: tools, value: value, items: map[string]*item{}, providers: map[string]*provider{}}
+	return c.compile()
+}
