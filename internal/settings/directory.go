@@ -59,10 +59,7 @@ func ParseDirectory(file string, data []byte) (*Directory, error) {
 		r := newReader(&c, file, "", node)
 		if r.IsObject() {
 			r.Fields(layerKeys("tool", "tool_version", "instances"))
-			dir.Layer = r.layer()
-			dir.Tool = r.word("tool", "", tools...)
-			dir.ToolVersion = r.optional("tool_version")
-			dir.Instances = r.instances()
+			dir = r.directory()
 		}
 	}
 	c.Sort(0)
@@ -70,6 +67,22 @@ func ParseDirectory(file string, data []byte) (*Directory, error) {
 		return nil, err
 	}
 	return dir, nil
+}
+
+// DirectorySchema is that of an .assize.yaml.
+func DirectorySchema() []byte {
+	r := newReader(&strict.Complaints{}, "", "", strict.Node{}).described("")
+	r.directory()
+	return r.shape.Document(".assize.yaml", "What holds for the stack in this directory (docs/configuration.md).")
+}
+
+func (r *reader) directory() *Directory {
+	return &Directory{
+		Layer:       r.layer(),
+		Tool:        r.word("tool", "", tools...),
+		ToolVersion: r.optional("tool_version"),
+		Instances:   r.instances(),
+	}
 }
 
 // shared reads what every level can say.
@@ -94,6 +107,11 @@ func (r *reader) layer() Layer {
 
 // instances reads a list of names, or a map from names to overrides.
 func (r *reader) instances() []Override {
+	if r.shape != nil {
+		e := r.described("")
+		e.layer()
+		r.shape.Set("instances", e.shape.Names(instanceName.String(), instanceMax))
+	}
 	v, ok := r.Got["instances"]
 	var out []Override
 	switch {

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/assize-iac/assize/internal/settings/shape"
 	"github.com/assize-iac/assize/internal/strict"
 )
 
@@ -39,6 +40,7 @@ func wrongVariable(name string) string {
 }
 
 func (r *reader) env() map[string]Variable {
+	r.shape.Set("env", shape.Variables(variableName.String(), string(Plan), string(Apply), string(Drift)))
 	env := map[string]Variable{}
 	for _, m := range r.members("env") {
 		name := m.Key.Text

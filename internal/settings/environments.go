@@ -19,6 +19,7 @@ type Environment struct {
 // environments reads the table. Its keys are prefix, prefix:instance and
 // :instance (docs/configuration.md, rule 17).
 func (r *reader) environments() []Environment {
+	r.shape.Set("environments", map[string]any{"type": "object", "additionalProperties": map[string]any{"type": "string", "minLength": 1}})
 	var out []Environment
 	seen := map[string]string{}
 	for _, m := range r.members("environments") {

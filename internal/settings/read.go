@@ -2,22 +2,32 @@ package settings
 
 import (
 	"fmt"
+	"math"
 	"path"
 	"strconv"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/assize-iac/assize/internal/settings/shape"
 	"github.com/assize-iac/assize/internal/settings/template"
 	"github.com/assize-iac/assize/internal/strict"
 )
 
 // A reader reads the keys of one object. It gives back defaults for what is not
 // there, and goes on after a complaint.
-type reader struct{ strict.ObjectReader }
+type reader struct {
+	strict.ObjectReader
+	shape *shape.Shape // what is asked for, noted for the schema; nil for a file
+}
 
 func newReader(c *strict.Complaints, file, called string, n strict.Node) *reader {
-	return &reader{strict.ObjectReader{Complaints: c, File: file, Called: called, Start: n}}
+	return &reader{ObjectReader: strict.ObjectReader{Complaints: c, File: file, Called: called, Start: n}}
+}
+
+// described is a reader of an object that notes what is asked of it.
+func (r *reader) described(path string) *reader {
+	return &reader{ObjectReader: strict.ObjectReader{Complaints: r.Complaints}, shape: shape.New(path)}
 }
 
 func (r *reader) place(n strict.Node) Place {
@@ -38,6 +48,7 @@ func (r *reader) path(name string) string {
 func (r *reader) child(name string, known ...string) *reader {
 	v, ok := r.Got[name]
 	c := newReader(r.Complaints, r.File, r.path(name), v)
+	c.shape = r.shape.Object(name)
 	if ok && c.IsObject() {
 		c.Fields(known)
 	}
@@ -83,6 +94,7 @@ func (r *reader) members(name string) []strict.Member {
 
 // optional reads a string that may be empty, which is as if it was not there.
 func (r *reader) optional(name string) Text {
+	r.shape.Set(name, map[string]any{"type": "string"})
 	v, ok := r.Got[name]
 	if !ok {
 		return Text{}
@@ -128,6 +140,7 @@ func (t *Text) parse(check func(string) string) (wrong string) {
 
 // texts reads a list of strings that may be templates.
 func (r *reader) texts(name string, check func(string) string) []Text {
+	r.shape.Set(name, shape.Texts())
 	var out []Text
 	for i, item := range r.items(name) {
 		called, t := fmt.Sprintf("%s: entry %d", name, i+1), r.text(item)
@@ -145,6 +158,7 @@ func (r *reader) texts(name string, check func(string) string) []Text {
 
 // word reads one of the words.
 func (r *reader) word(name, fallback string, words ...string) Text {
+	r.shape.Set(name, map[string]any{"type": "string", "enum": words})
 	v, ok := r.Got[name]
 	if !ok {
 		return Text{Value: fallback}
@@ -153,6 +167,7 @@ func (r *reader) word(name, fallback string, words ...string) Text {
 }
 
 func (r *reader) flag(name string, fallback bool) Placed[bool] {
+	r.shape.Set(name, map[string]any{"type": "boolean", "default": fallback})
 	v, ok := r.Got[name]
 	if !ok {
 		return Placed[bool]{Value: fallback}
@@ -165,6 +180,7 @@ func (r *reader) flag(name string, fallback bool) Placed[bool] {
 
 // count reads a whole number that is not below least.
 func (r *reader) count(name string, fallback, least int) Placed[int] {
+	r.shape.Set(name, map[string]any{"type": "integer", "minimum": least, "maximum": math.MaxInt32, "default": fallback})
 	v, ok := r.Got[name]
 	if !ok {
 		return Placed[int]{Value: fallback}
@@ -178,6 +194,7 @@ func (r *reader) count(name string, fallback, least int) Placed[int] {
 
 // globs reads a list of globs; an empty one is the fallback.
 func (r *reader) globs(name string, fallback ...string) []string {
+	r.shape.Set(name, shape.Texts())
 	var out []string
 	for i, item := range r.items(name) {
 		glob := ""

@@ -119,6 +119,14 @@ func ParseRoot(file string, data []byte) (*Root, error) {
 	return root, nil
 }
 
+// RootSchema is the JSON Schema of an assize.yaml, for editors. Globs, templates and
+// schedules are only text to it: the file is read more strictly than that.
+func RootSchema() []byte {
+	r := newReader(&strict.Complaints{}, "", "", strict.Node{}).described("")
+	r.root()
+	return r.shape.Document("assize.yaml", "What holds for the stacks of a repository (docs/configuration.md).")
+}
+
 func (r *reader) root() *Root {
 	root := &Root{}
 	r.version()
@@ -135,6 +143,7 @@ func (r *reader) root() *Root {
 	drift := r.child("drift", "schedule", "open_issue")
 	root.Drift = DriftChecks{Schedule: drift.schedule("schedule"), OpenIssue: drift.flag("open_issue", false)}
 	root.Policies = r.policies()
+	r.shape.Set("exceptions", map[string]any{"type": "string", "minLength": 1})
 	if v, ok := r.Got["exceptions"]; ok {
 		root.Exceptions = Text{Value: r.Prose(v, "exceptions"), At: r.place(v)}
 	}
@@ -142,6 +151,7 @@ func (r *reader) root() *Root {
 }
 
 func (r *reader) version() {
+	r.shape.Set("version", map[string]any{"const": 1})
 	if v, ok := r.Got["version"]; ok && (v.Kind != strict.Number || v.Text != "1") {
 		r.Fault(v, "version can only be the number 1")
 	}
@@ -185,17 +195,27 @@ func (r *reader) apply(layer *Layer) ApplyPolicy {
 func (r *reader) policies() []Policy {
 	var out []Policy
 	for i, item := range r.items("policies") {
-		p := r.entry("policies", i, item, "path", "enforcement", "stacks")
-		policy := Policy{At: p.place(item)}
-		if v, ok := p.Got["path"]; ok {
-			policy.Path = p.Prose(v, "path")
-		} else {
-			p.Fault(item, "it has no path")
-		}
-		policy.Enforcement = api.Enforcement(p.word("enforcement", string(api.HardMandatory),
-			string(api.Advisory), string(api.SoftMandatory), string(api.HardMandatory)).Value)
-		policy.Stacks = p.globs("stacks")
-		out = append(out, policy)
+		out = append(out, r.entry("policies", i, item, "path", "enforcement", "stacks").policy(item))
+	}
+	if r.shape != nil {
+		e := r.described("policies")
+		e.policy(strict.Node{})
+		e.shape.Schema["required"] = []string{"path"}
+		r.shape.Set("policies", map[string]any{"type": "array", "items": e.shape.Schema})
 	}
 	return out
+}
+
+func (r *reader) policy(item strict.Node) Policy {
+	policy := Policy{At: r.place(item)}
+	r.shape.Set("path", map[string]any{"type": "string", "minLength": 1})
+	if v, ok := r.Got["path"]; ok {
+		policy.Path = r.Prose(v, "path")
+	} else {
+		r.Fault(item, "it has no path")
+	}
+	policy.Enforcement = api.Enforcement(r.word("enforcement", string(api.HardMandatory),
+		string(api.Advisory), string(api.SoftMandatory), string(api.HardMandatory)).Value)
+	policy.Stacks = r.globs("stacks")
+	return policy
 }
