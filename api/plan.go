@@ -134,3 +134,33 @@ type ValueDifference struct {
 	Second any    `json:"second"`           // a JSON value
 	Marked string `json:"marked,omitempty"` // first or second, where only that plan marks it as sensitive
 }
+
+// StateFormat is the version of [StateDocument] that this build writes.
+const StateFormat = 1
+
+// StateDocument is the state of a stack as `assize state query` and `state show`
+// see it (docs/spec.md, rule 31). Every secret in it, by mark or by value, is
+// {"$sensitive": true}.
+type StateDocument struct {
+	Format    int            `json:"format"`
+	Lineage   string         `json:"lineage,omitempty"` // left out where there is no state yet
+	Serial    int64          `json:"serial"`            // 0 where there is no state yet
+	Resources []Held         `json:"resources"`         // in the order of the tool; [] for none
+	Outputs   map[string]any `json:"outputs"`           // of the root module: name to value
+}
+
+// Held is one object in a state: an instance of a resource, what a data source has
+// read, or what is left of an object that was replaced.
+type Held struct {
+	Addr      string         `json:"addr"` // of a specification the path in CUE, else the tool's address
+	Mode      string         `json:"mode"` // managed or data
+	Type      string         `json:"type"`
+	Name      string         `json:"name"`     // the tool's
+	Provider  string         `json:"provider"` // its source address
+	Values    map[string]any `json:"values"`
+	Module    string         `json:"module,omitempty"`     // address of the module it is in
+	Index     any            `json:"index,omitempty"`      // instance key: a number or a text
+	DependsOn []string       `json:"depends_on,omitempty"` // as addr
+	Tainted   bool           `json:"tainted,omitempty"`
+	Deposed   string         `json:"deposed,omitempty"` // key of what is left of one that was replaced
+}

@@ -1,28 +1,12 @@
 package plan
 
-import "regexp"
-
-// instanceKey matches one instance key of an address, as the tools write it.
-var instanceKey = regexp.MustCompile(`\["(?:[^"\\]|\\.)*"\]`)
-
-// RedactAddress is address as it may be shown: an instance key with a secret in
-// it is replaced as a whole (docs/policy.md, rule 4). No tool lets a value that
-// is marked into a key, but an unmarked copy gets there.
-//
-// Only keys are searched, for everything else in an address is a name that
-// somebody has chosen in the configuration. And secrets that are plain words
-// stay: a secret such as prod would hide half of all addresses. A text that is
-// no address of the plan has been made up by a policy, and is like any other.
+// RedactAddress is address as it may be shown (see [secret.Set.Address]). A text
+// that is no address of the plan has been made up by a policy, and is like any other.
 func (p *Plan) RedactAddress(address string) string {
 	if !p.addresses[address] {
 		return p.Redact(address)
 	}
-	return instanceKey.ReplaceAllStringFunc(address, func(key string) string {
-		if p.secrets.InKey(key[2 : len(key)-2]) {
-			return `["` + p.secrets.Marker() + `"]`
-		}
-		return key
-	})
+	return p.secrets.Address(address)
 }
 
 // ShownReplacePaths are the paths that force a replacement, as they may be

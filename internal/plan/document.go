@@ -8,6 +8,7 @@ import (
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/plan/mark"
 	"github.com/assize-iac/assize/internal/plan/planjson"
+	"github.com/assize-iac/assize/internal/spec/naming"
 )
 
 // DocumentJSON is the document as one line of JSON, the bytes that a CUE
@@ -63,32 +64,7 @@ type view func(v, marks any) any
 func unmasked(v, _ any) any { return v }
 
 // mask replaces every secret of v.
-func (p *Plan) mask(v, marks any) any {
-	if m, ok := v.(map[string]any); ok && len(m) == 1 && m["$unknown"] == true {
-		return v
-	}
-	if marks = mark.Fitted(marks, v); marks == true && v != nil {
-		return map[string]any{"$sensitive": true}
-	}
-	switch v := v.(type) {
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for k, e := range v {
-			out[p.Redact(k)] = p.mask(e, below(marks, Step{Key: k}))
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i, e := range v {
-			out[i] = p.mask(e, below(marks, Step{Index: i, Kind: Index}))
-		}
-		return out
-	}
-	if p.HasSecret(v) {
-		return map[string]any{"$sensitive": true}
-	}
-	return v
-}
+func (p *Plan) mask(v, marks any) any { return p.secrets.Mask(v, marks) }
 
 // Quote writes a value as JSON for a message.
 func Quote(v any) string { return string(planjson.Encode(v)) }
@@ -131,8 +107,8 @@ func (p *Plan) entries(changes []Change, see view) []api.Change {
 
 func (p *Plan) entry(c *Change, see view) api.Change {
 	out := api.Change{
-		Addr: c.Address, Mode: c.Mode, Type: c.Type, Name: c.Name, Action: string(c.Action),
-		CreateBeforeDestroy: c.CreateBeforeDestroy(), PreviousAddr: c.PreviousAddress, Deposed: c.Deposed,
+		Addr: p.called(c.Address), Mode: c.Mode, Type: c.Type, Name: c.Name, Action: string(c.Action),
+		CreateBeforeDestroy: c.CreateBeforeDestroy(), PreviousAddr: p.called(c.PreviousAddress), Deposed: c.Deposed,
 		Module: c.Module, Index: c.Index, Provider: c.Provider, Reason: c.Reason,
 		Importing: see(c.Importing, nil), ReplacePaths: c.ReplacePaths,
 	}
@@ -150,6 +126,14 @@ func (p *Plan) entry(c *Change, see view) api.Change {
 	}
 	out.Sensitive = p.sensitivePaths(nil, side, marks, nil)
 	return out
+}
+
+// called is what the document calls what has this address.
+func (p *Plan) called(address string) string {
+	if p.Flags.Specification && address != "" {
+		return naming.Path(address)
+	}
+	return address
 }
 
 // sensitivePaths adds the paths at or below at that hold a secret, by the

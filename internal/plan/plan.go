@@ -49,6 +49,13 @@ type Flags struct {
 	RefreshOnly bool
 	Targets     []string
 	Replace     []string
+
+	// Specification says that the configuration comes from a specification in CUE:
+	// the document calls what the plan changes as the specification does (seed 003,
+	// "The plan document"; docs/spec.md, rule 19).
+	Specification bool
+
+	Labels Labels
 }
 
 // An Action is what a plan does to one object. Replacement is one action, in

@@ -3,6 +3,7 @@ package policy
 import (
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/plan"
+	"github.com/assize-iac/assize/internal/problem"
 )
 
 // A Tester is an [Engine] whose language has tests of its own.
@@ -23,6 +24,26 @@ type Contractor interface {
 	// Contract is the one a policy is judged by, nil for none, or why it could
 	// judge no plan.
 	Contract(Source) (*api.Contract, error)
+}
+
+// A Querier is an [Engine] whose language has expressions that ask for something.
+type Querier interface {
+	// Query evaluates an expression over a document, both as text; what it comes to
+	// is JSON.
+	Query(expression string, document []byte) ([]byte, error)
+}
+
+// Query evaluates an expression of a language over a document in JSON.
+func Query(engines []Engine, lang api.Language, expression string, document []byte) (out []byte, err error) {
+	defer func() {
+		if recover() != nil {
+			err = panicked(lang)
+		}
+	}()
+	if e, ok := engine(engines, lang).(Querier); ok {
+		return e.Query(expression, document)
+	}
+	return nil, problem.New(api.Internal, "this build has no queries in %s", lang)
 }
 
 // Contract is [Check] that also returns the contract by which a policy is

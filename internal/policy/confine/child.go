@@ -114,6 +114,8 @@ func evaluate(engines []policy.Engine, req request, raw []byte) (a answer) {
 		a.Tests, err = policy.Test(engines, req.Source)
 	case opCover:
 		a.Lines, err = covered(engines, req, raw)
+	case opQuery:
+		a.Value, err = policy.Query(engines, req.Source.Language, req.Expression, raw)
 	case opJudge:
 		return judged(raw, req.Flags, func(p *plan.Plan) (api.Verdict, error) { return engine.Judge(req.Source, p) })
 	default:

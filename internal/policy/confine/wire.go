@@ -21,16 +21,18 @@ const (
 	opJudge    = "judge"
 	opTest     = "test"
 	opCover    = "cover"
+	opQuery    = "query"   // evaluate an expression over a document
 	opSession  = "session" // judge the plans that follow, one by one
 )
 
 // A request is everything that a verdict depends on, but the plan's bytes,
 // which follow in a frame of their own; for a session the plans do, each as one
-// [sitting].
+// [sitting], and for a query its document.
 type request struct {
-	Op     string
-	Source policy.Source
-	Flags  plan.Flags
+	Op         string
+	Source     policy.Source
+	Flags      plan.Flags
+	Expression string // of a query
 }
 
 // A sitting is one plan of a session. Its bytes follow in a frame of their own.
@@ -48,6 +50,7 @@ type answer struct {
 	Tests    []api.RegoTest  `json:"tests,omitempty"`
 	Lines    []api.FileLines `json:"lines,omitempty"`
 	Contract *api.Contract   `json:"contract,omitempty"`
+	Value    json.RawMessage `json:"value,omitempty"` // of a query
 	Error    *failure        `json:"error,omitempty"`
 }
 
@@ -174,12 +177,12 @@ func improper() error {
 
 func (a answer) validate(op string) error {
 	if a.Error != nil {
-		if a.Verdict != nil || len(a.Findings)+len(a.Tests)+len(a.Lines) > 0 || a.Error.Message == "" || !slices.Contains(api.Codes(), a.Error.Code) {
+		if a.Verdict != nil || len(a.Findings)+len(a.Tests)+len(a.Lines)+len(a.Value) > 0 || a.Error.Message == "" || !slices.Contains(api.Codes(), a.Error.Code) {
 			return fmt.Errorf("an error that is none")
 		}
 		return nil
 	}
-	if (a.Verdict != nil) != (op == opJudge) || op != opJudge && len(a.Findings) > 0 || op != opTest && len(a.Tests) > 0 || op != opCover && len(a.Lines) > 0 {
+	if (a.Verdict != nil) != (op == opJudge) || op != opJudge && len(a.Findings) > 0 || op != opTest && len(a.Tests) > 0 || op != opCover && len(a.Lines) > 0 || (len(a.Value) > 0) != (op == opQuery) {
 		return fmt.Errorf("an answer to another question")
 	}
 	for _, t := range a.Tests {

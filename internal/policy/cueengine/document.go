@@ -60,8 +60,8 @@ type part struct {
 var byteOrderMark = []byte("\ufeff")
 
 func newDocument(p *plan.Plan) (*document, error) {
-	d := &document{plan: p, doc: p.Document(plan.Labels{}), wholeUpTo: wholeUpTo, chunkSize: chunkSize}
-	d.text = bytes.ReplaceAll(p.DocumentJSON(plan.Labels{}), byteOrderMark, []byte(`\ufeff`))
+	d := &document{plan: p, doc: p.Document(p.Flags.Labels), wholeUpTo: wholeUpTo, chunkSize: chunkSize}
+	d.text = bytes.ReplaceAll(p.DocumentJSON(p.Flags.Labels), byteOrderMark, []byte(`\ufeff`))
 	d.unknown = bytes.Contains(d.text, []byte(`{"$unknown":true}`))
 	if err := d.index(); err != nil {
 		return nil, problem.New(api.Internal, "the plan document is no JSON object: %w", err)

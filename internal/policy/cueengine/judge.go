@@ -187,10 +187,10 @@ func (d *document) entry(path []string) (entry, bool) {
 	switch {
 	case !ok:
 	case path[0] == "changes" && n < len(d.doc.Changes):
-		return entry{address: d.doc.Changes[n].Addr, deposed: d.doc.Changes[n].Deposed}, true
+		return entry{address: d.plan.Changes[n].Address, deposed: d.doc.Changes[n].Deposed}, true
 	case path[0] == "deferred" && n < len(d.doc.Deferred):
 		c := d.doc.Deferred[n]
-		return entry{c.Addr, c.Deposed, c.Action}, true
+		return entry{d.plan.Deferred[n].Address, c.Deposed, c.Action}, true
 	case path[0] == "modules" && n < len(d.doc.Modules): // judged by their calls (docs/policy.md, rule 14)
 		return entry{address: d.doc.Modules[n].Addr, action: "config"}, true
 	case path[0] == "checks" && n < len(d.doc.Checks):
