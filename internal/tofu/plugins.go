@@ -174,9 +174,10 @@ func (f *shelf) keep() {
 			continue
 		}
 		to := filepath.Join(f.cache, rel)
-		if _, err := os.Lstat(to); err == nil || os.MkdirAll(filepath.Dir(to), 0o700) != nil {
+		if exists(to) || os.MkdirAll(filepath.Dir(to), 0o700) != nil {
 			continue
 		}
+		_ = os.Remove(to)       // a link into a mirror that has moved
 		_ = os.Rename(path, to) // somebody else was faster, or it is fetched again
 	}
 }

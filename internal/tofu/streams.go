@@ -12,8 +12,8 @@ import (
 // for the rest of a secret (docs/warrant.md, rule 17).
 func (s *Session) streams() (out, err io.Writer, finish func()) { return s.each(without) }
 
-// clean are streams without secrets wherever they lead to. A script is not the
-// tool: it masks nothing, and does not outlive this process.
+// clean are streams without secrets wherever they lead to: of what masks nothing by
+// itself, and does not outlive this process.
 func (s *Session) clean() (out, err io.Writer, finish func()) {
 	return s.each(func(secrets *redact.Set, w io.Writer) (io.Writer, func()) {
 		if secrets.Empty() {

@@ -315,6 +315,16 @@ func (s *Session) Show(ctx context.Context, file string) ([]byte, error) {
 	return s.capture(ctx, append(s.color([]string{"show", "-json"}), file)...)
 }
 
+// Schemas prints what the providers of the directory say of themselves, as JSON.
+func (s *Session) Schemas(ctx context.Context) ([]byte, error) {
+	return s.capture(ctx, s.color([]string{"providers", "schema", "-json"})...)
+}
+
+// Functions prints the signatures of the tool's functions, as JSON.
+func (s *Session) Functions(ctx context.Context) ([]byte, error) {
+	return s.capture(ctx, s.color([]string{"metadata", "functions", "-json"})...)
+}
+
 // Applicable reports what would keep [Session.Apply] from being started.
 func (s *Session) Applicable() error { return s.refuseHiddenFlags([]string{"apply"}) }
 
