@@ -64,7 +64,8 @@ func (s *Stack) Apply(ctx context.Context, v *Saved, was api.State) (*api.State,
 	session := s.Session
 	session.Spool = v.private.path
 	session.Tool.Env = s.thawed(v)
-	err := session.Apply(ctx, v.copy)
+	note := s.heed(&session)
+	err := note(session.Apply(ctx, v.copy))
 	after, stateErr := s.stateAfter(ctx)
 	if err != nil {
 		return after, s.unwritten(ended(err, was, after))
@@ -133,7 +134,7 @@ const erroredName = "errored.tfstate"
 
 // unwritten puts first what else would be lost: the tool could not write the
 // state, so the one that was read afterwards does not know what it made.
-func (s *Stack) unwritten(err *problem.Error) error {
+func (s *Stack) unwritten(err error) error {
 	if !s.errored() {
 		return err
 	}

@@ -216,7 +216,15 @@ func (s *Stack) add(h io.Writer, name string) error {
 	return nil
 }
 
-// resolve is how the tool would find a name: it works in the stack's directory.
+// named is how a person names a file: relative to the stack's own directory.
+func (s *Stack) named(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(s.Dir(), name)
+}
+
+// resolve is how the tool would find a name: relative to where it works.
 func (s *Stack) resolve(name string) string {
 	if filepath.IsAbs(name) {
 		return name

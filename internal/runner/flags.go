@@ -74,7 +74,7 @@ func (s *Stack) savable(file string) error {
 		}
 	}
 	dir := filepath.Dir(plan)
-	if dir == s.home() || dir == s.resolve(dirName) { // made when it is needed
+	if dir == s.home() || dir == filepath.Join(s.Dir(), dirName) { // made when it is needed
 		return nil
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {

@@ -29,6 +29,7 @@ func (s *Stack) initialise(ctx context.Context, locked bool) error {
 	}
 	defer unlock()
 	session, workspace := s.Session, s.selects()
+	session.Terse = session.Terse || s.asked()
 	if workspace != "" {
 		// What is selected here is selected for good; init must find one that is
 		// there, and the tools do not select while the variable is set.
@@ -37,10 +38,13 @@ func (s *Stack) initialise(ctx context.Context, locked bool) error {
 			return err
 		}
 	}
+	if err := s.lendLock(); err != nil {
+		return err
+	}
 	if locked {
 		err = session.InitLocked(ctx, flags...)
 	} else {
-		err = session.Init(ctx, flags...)
+		err = errors.Join(session.Init(ctx, flags...), s.returnLock())
 	}
 	if err != nil || workspace == "" || workspace == "default" {
 		return err
@@ -77,7 +81,7 @@ func (s *Stack) initFlags() ([]string, error) {
 // a lock file of providers in common. Where a file system knows no locks,
 // nobody can wait.
 func (s *Stack) alone(ctx context.Context) (unlock func(), err error) {
-	home, err := Private(s.Session.Dir)
+	home, err := Private(s.Dir())
 	if err != nil {
 		return nil, err
 	}

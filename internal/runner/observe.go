@@ -23,7 +23,7 @@ func (s *Stack) Observe(ctx context.Context, b api.Binding) (api.Binding, error)
 	if now.State, err = s.Session.State(ctx); err != nil {
 		return api.Binding{}, err
 	}
-	now.Commit = Commit(s.Session.Dir)
+	now.Commit = Commit(s.Dir())
 	return now, nil
 }
 

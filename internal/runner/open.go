@@ -2,6 +2,7 @@ package runner
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -38,6 +39,9 @@ func Place(o Setup) (*Stack, error) {
 	if info, err := os.Stat(s.Session.Dir); err != nil || !info.IsDir() {
 		return nil, problem.New(api.NotFound, "the stack %s has no directory %s", s.key(), s.Session.Dir)
 	}
+	if err := s.place(); err != nil {
+		return nil, err
+	}
 	if _, twice := e.Env[workspaceVariable]; twice && e.Workspace != "" {
 		return nil, problem.New(api.Invalid, "%s: workspace is %q, and env sets %s as well", s.key(), e.Workspace, workspaceVariable).
 			WithHint("leave one of them out")
@@ -53,8 +57,16 @@ func ourSecret(entry string) bool {
 	return name == "ASSIZE_ARTIFACT_KEY" || name == "ASSIZE_API_KEY"
 }
 
-// Equip finds the tool of the stack.
-func (s *Stack) Equip() error {
+// Equip finds the tool of the stack, and makes configuration of a specification.
+func (s *Stack) Equip(ctx context.Context) error {
+	if err := s.find(); err != nil || !s.Specified() {
+		return err
+	}
+	return s.specify(ctx)
+}
+
+// find finds the tool of the stack.
+func (s *Stack) find() error {
 	tool, err := tofu.Find(s.settings.Tool, s.settings.ToolVersion, tofu.Tool{Env: s.process}.Getenv)
 	if err != nil {
 		return err

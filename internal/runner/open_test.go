@@ -476,5 +476,5 @@ func equipped(o runner.Setup) (*runner.Stack, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s, s.Equip()
+	return s, s.Equip(context.Background())
 }

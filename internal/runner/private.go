@@ -60,7 +60,7 @@ func (p *private) close() {
 // home is where what belongs to this stack is kept: instances share a directory,
 // and nothing else.
 func (s *Stack) home() string {
-	home := filepath.Join(s.Session.Dir, dirName)
+	home := filepath.Join(s.Dir(), dirName)
 	if name := s.settings.Instance; name != "" {
 		home = filepath.Join(home, instancesName, name)
 	}
@@ -72,7 +72,7 @@ const instancesName = "instances"
 
 // prepare makes the stack's home, private.
 func (s *Stack) prepare() (string, error) {
-	home, err := Private(s.Session.Dir)
+	home, err := Private(s.Dir())
 	if err != nil || s.settings.Instance == "" {
 		return home, err
 	}
@@ -109,8 +109,8 @@ func makePrivate(home string) error {
 
 // refuseLinks looks at every directory down to the stack's home.
 func (s *Stack) refuseLinks() error {
-	for _, dir := range []string{s.resolve(dirName), filepath.Dir(s.home()), s.home()} {
-		if dir == s.Session.Dir {
+	for _, dir := range []string{filepath.Join(s.Dir(), dirName), filepath.Dir(s.home()), s.home()} {
+		if dir == s.Dir() {
 			continue // it may well be a link
 		}
 		if err := refuseLink(dir); err != nil {

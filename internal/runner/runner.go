@@ -19,6 +19,7 @@ import (
 	"github.com/assize-iac/assize/internal/problem"
 	"github.com/assize-iac/assize/internal/redact"
 	"github.com/assize-iac/assize/internal/settings"
+	"github.com/assize-iac/assize/internal/spec"
 	"github.com/assize-iac/assize/internal/tofu"
 )
 
@@ -29,11 +30,14 @@ type Stack struct {
 	Session tofu.Session
 	Step    func(doing string) // told what is being done, for a progress line; may be nil
 
-	root     string // of assize.yaml or the checkout; "" for a directory as it is
-	settings settings.Effective
-	mode     settings.Mode
-	digests  *tofu.Digests
-	process  []string // the environment that this process has; nil where the mode makes no difference
+	specified string                // its own directory, where that holds a specification; then the tool works in another one
+	refresh   bool                  // of a specification: it wants the state refreshed
+	places    map[string]spec.Place // of a specification: where things are, by the tool's addresses
+	root      string                // of assize.yaml or the checkout; "" for a directory as it is
+	settings  settings.Effective
+	mode      settings.Mode
+	digests   *tofu.Digests
+	process   []string // the environment that this process has; nil where the mode makes no difference
 }
 
 // Options say what to plan.
@@ -120,8 +124,9 @@ func (s *Stack) Plan(ctx context.Context, o Options) (_ *Planned, err error) {
 	}
 	p.file = filepath.Join(p.private.path, "plan.tfplan")
 	s.step("planning")
+	note := s.heed(&at.session)
 	if p.Changes, err = at.session.Plan(ctx, p.file, at.args); err != nil {
-		return nil, err
+		return nil, note(err)
 	}
 	if err := os.Chmod(p.file, 0o600); err != nil {
 		return nil, problem.New(api.Internal, "%s saved no plan: %w", s.Session.Tool.Name, err)
@@ -142,6 +147,9 @@ type stage struct {
 // will come of it, and finds variable files where they really are.
 func (s *Stack) stage(into string, o Options) (stage, error) {
 	at := stage{session: s.Session, args: append(arguments(o.Flags), o.Vars...)}
+	if s.Specified() && !s.refresh {
+		at.args = append(at.args, "-refresh=false")
+	}
 	if o.Overlay == nil {
 		return at, nil
 	}
@@ -178,6 +186,7 @@ func (s *Stack) complete(ctx context.Context, at stage, p *Planned, flags plan.F
 		return err
 	}
 	p.Binding.Document = p.Plan.Digest
+	p.Plan.Flags.Labels.GitRevision = p.Binding.Commit
 	now, err := s.Still(p.Binding)
 	if err != nil {
 		return err
@@ -201,6 +210,7 @@ func (s *Stack) show(ctx context.Context, at stage, file string, flags plan.Flag
 		return nil, err
 	}
 	p.Flags = flags
+	p.Flags.Specification = s.Specified()
 	return p, nil
 }
 

@@ -38,10 +38,10 @@ func (s *Stack) DefaultFile() string {
 // Files are the two files of a saved plan; file is relative to the stack, "" for the
 // default.
 func (s *Stack) Files(file string) (plan, warrant string) {
-	if plan = filepath.Join(s.home(), planName); file == "" || s.resolve(file) == plan {
+	if plan = filepath.Join(s.home(), planName); file == "" || s.named(file) == plan {
 		return plan, filepath.Join(filepath.Dir(plan), "plan.warrant.json")
 	}
-	plan = s.resolve(file)
+	plan = s.named(file)
 	return plan, plan + ".warrant.json"
 }
 
@@ -68,7 +68,7 @@ func overrideBeside(warrant string) string {
 
 // SaveOverride puts a document of overrides in place, for its owner alone.
 func (s *Stack) SaveOverride(path string, doc []byte) error {
-	return place(bytes.NewReader(doc), s.resolve(path))
+	return place(bytes.NewReader(doc), s.named(path))
 }
 
 // Void removes the plan that was saved in file before, and reports whether

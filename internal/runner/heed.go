@@ -1,0 +1,126 @@
+package runner
+
+import (
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/assize-iac/assize/internal/spec"
+	"github.com/assize-iac/assize/internal/tofu"
+)
+
+// lineMax is how much of a line is looked at, in bytes.
+const lineMax = 4 << 10
+
+// Places are where things are in the specification, by the tool's addresses. It is
+// empty for what is no specification.
+func (s *Stack) Places() map[string]spec.Place { return s.places }
+
+// heed lets the tool complain through a reader of what it says. The function that is
+// returned takes the error that the tool ended with, and returns it. If there is one,
+// it says where in the specification the things are that the tool complained about:
+// the tool knows the configuration that was made of it alone (docs/spec.md, rule 33).
+func (s *Stack) heed(session *tofu.Session) (note func(error) error) {
+	if !s.Specified() {
+		return func(err error) error { return err }
+	}
+	to := session.Err
+	h := &heeded{to: to, places: s.places}
+	if session.Out == session.Err { // two writers would change the order
+		session.Out = h
+	}
+	session.Err = h
+	return func(err error) error {
+		if err != nil {
+			h.write()
+		}
+		return err
+	}
+}
+
+// A heeded passes on all that is written to it, at once, and remembers of which
+// things of a specification it spoke.
+type heeded struct {
+	to     io.Writer
+	places map[string]spec.Place
+	line   []byte // what came of the line that has not ended
+	wrong  bool   // it stands in what the tool says of an error
+	seen   []string
+}
+
+func (h *heeded) Write(p []byte) (int, error) {
+	for rest := p; len(rest) > 0; {
+		end := slices.Index(rest, '\n')
+		piece := rest
+		if end >= 0 {
+			piece = rest[:end]
+		}
+		h.line = append(h.line, piece[:min(len(piece), lineMax-len(h.line))]...)
+		if end < 0 {
+			break
+		}
+		h.read(h.line)
+		h.line, rest = h.line[:0], rest[end+1:]
+	}
+	return h.to.Write(p)
+}
+
+// paint is what colours text on a terminal.
+var paint = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
+// heading is how the tool begins what it has to say, at the edge or in a frame.
+var heading = regexp.MustCompile(`^[│ ]*(Error|Warning): `)
+
+// dotted is what may be an address, with more behind it or not.
+var dotted = regexp.MustCompile(`[\pL\d_-]+(?:\.[\pL\d_-]+)+`)
+
+// read remembers the things that a line of an error speaks of, each once. The tool
+// says it in several ways:
+//
+//	with random_pet.web--front,
+//	on main.tf.json line 12, in resource.random_pet.web--front:
+//	Resource instance random_pet.web--front has prevent_destroy set, but
+func (h *heeded) read(line []byte) {
+	text := paint.ReplaceAllString(string(line), "")
+	if m := heading.FindStringSubmatch(text); m != nil {
+		h.wrong = m[1] == "Error"
+	}
+	if !h.wrong {
+		return
+	}
+	for _, word := range dotted.FindAllString(text, -1) {
+		address := h.known(strings.TrimPrefix(word, "resource."))
+		if address != "" && !slices.Contains(h.seen, address) {
+			h.seen = append(h.seen, address)
+		}
+	}
+}
+
+// known is the address that a word is, or begins with, "" for none.
+func (h *heeded) known(word string) string {
+	for {
+		if _, ok := h.places[word]; ok {
+			return word
+		}
+		dot := strings.LastIndexByte(word, '.')
+		if dot < 0 {
+			return ""
+		}
+		word = word[:dot]
+	}
+}
+
+// write says where the things are.
+func (h *heeded) write() {
+	h.read(h.line)
+	for _, address := range h.seen {
+		place := h.places[address]
+		at := ""
+		if place.File != "" {
+			at = fmt.Sprintf(", %s:%d", place.File, place.Line)
+		}
+		fmt.Fprintf(h.to, "assize: note: %s is %s%s\n", address, place.Path, at)
+	}
+}

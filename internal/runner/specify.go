@@ -1,0 +1,312 @@
+package runner
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/assize-iac/assize/api"
+	"github.com/assize-iac/assize/internal/problem"
+	"github.com/assize-iac/assize/internal/spec"
+	"github.com/assize-iac/assize/internal/spec/schema"
+)
+
+// specName is where, in the private directory of a stack, the configuration is that
+// a specification comes to. The tool works there (docs/spec.md, rule 20).
+const (
+	specName   = "spec"
+	configName = "main.tf.json"
+)
+
+// WorkingDir is where the tool works for a stack in dir.
+func WorkingDir(dir string) string {
+	if spec.In(dir) {
+		return filepath.Join(dir, dirName, specName)
+	}
+	return dir
+}
+
+// Dir is the stack's own directory.
+func (s *Stack) Dir() string { return cmp.Or(s.specified, s.Session.Dir) }
+
+// Specified reports whether the stack is a specification.
+func (s *Stack) Specified() bool { return s.specified != "" }
+
+// specification is where it is.
+func (s *Stack) specification() spec.Root { return spec.Root{Dir: s.specified, Name: s.key()} }
+
+// place lets the tool work beside a specification: its files are none that the tool
+// could read. A directory that holds files of both kinds is refused: one of them would
+// be passed over in silence.
+func (s *Stack) place() error {
+	if !spec.In(s.Session.Dir) {
+		return nil
+	}
+	if names, err := s.list(".", isConfiguration); err != nil || len(names) > 0 {
+		return cmp.Or(err, error(problem.New(api.Conflict, "%s holds a specification, and %s as well", s.key(), strings.Join(names, ", ")).
+			WithHint("a directory is one or the other: move the files, or give the CUE package another name than %s", spec.Package)))
+	}
+	s.specified = s.Session.Dir
+	s.Session.Dir = filepath.Join(s.specified, dirName, specName)
+	return nil
+}
+
+// specify puts the configuration in place that the specification comes to. The same
+// specification makes the same bytes, so a plan that was made of it is stale exactly
+// when it says something else.
+func (s *Stack) specify(ctx context.Context) error {
+	compiled, err := s.compile(ctx)
+	if err != nil {
+		return err
+	}
+	s.refresh, s.places = !compiled.NoRefresh, compiled.Places
+	return s.write(compiled.Config)
+}
+
+// Specification is what the specification comes to; nothing is put in place.
+func (s *Stack) Specification(ctx context.Context) (*spec.Specification, error) {
+	if !s.Specified() {
+		return nil, problem.New(api.Invalid, "%s is no specification: no CUE file of the package %s is in it", s.key(), spec.Package).
+			WithHint("a specification begins with: package %s", spec.Package)
+	}
+	if err := s.find(); err != nil {
+		return nil, err
+	}
+	return s.compile(ctx)
+}
+
+func (s *Stack) compile(ctx context.Context) (*spec.Specification, error) {
+	defer frugal()()
+	tools, err := s.toolbox(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.step("evaluating the specification")
+	return spec.Compile(s.specification(), tools)
+}
+
+// Vendor writes the packages of the providers, whole, to where CUE and its language
+// server look for them, and returns their files.
+func (s *Stack) Vendor(ctx context.Context) ([]string, error) {
+	if _, err := s.Specification(ctx); err != nil { // one that does not evaluate may still be written for
+		var wrong *spec.Error
+		if !errors.As(err, &wrong) {
+			return nil, err
+		}
+	}
+	tools, err := s.toolbox(ctx)
+	if err != nil {
+		return nil, err
+	}
+	files, err := spec.Packages(s.specification(), tools)
+	if err != nil {
+		return nil, err
+	}
+	names := slices.Sorted(maps.Keys(files))
+	for _, name := range names {
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			return nil, unwritable(name, err)
+		}
+		if err := os.WriteFile(name, files[name], 0o644); err != nil {
+			return nil, unwritable(name, err)
+		}
+	}
+	return names, nil
+}
+
+// write puts the configuration in place.
+func (s *Stack) write(config []byte) error {
+	if err := s.makeSpec(); err != nil {
+		return err
+	}
+	path := filepath.Join(s.Session.Dir, configName)
+	if was, err := os.ReadFile(path); err == nil && bytes.Equal(was, config) {
+		return nil
+	}
+	return place(bytes.NewReader(config), path)
+}
+
+func (s *Stack) makeSpec() error {
+	if _, err := Private(s.Dir()); err != nil {
+		return err
+	}
+	return makePrivate(s.Session.Dir)
+}
+
+// lendLock gives the tool the lock file of a specification, which lies where people
+// keep it: beside their own files.
+func (s *Stack) lendLock() error {
+	if !s.Specified() {
+		return nil
+	}
+	return copyOver(filepath.Join(s.specified, lockFileName), filepath.Join(s.Session.Dir, lockFileName))
+}
+
+// returnLock takes back what the tool has made of it.
+func (s *Stack) returnLock() error {
+	if !s.Specified() {
+		return nil
+	}
+	return copyOver(filepath.Join(s.Session.Dir, lockFileName), filepath.Join(s.specified, lockFileName))
+}
+
+// copyOver makes a file what another one is: also when that is not there.
+func copyOver(from, to string) error {
+	data, err := os.ReadFile(from)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return unwritable(to, err)
+		}
+		return nil
+	}
+	if err != nil {
+		return unreadable(from, err)
+	}
+	if was, err := os.ReadFile(to); err == nil && bytes.Equal(was, data) {
+		return nil
+	}
+	if err := os.WriteFile(to, data, 0o644); err != nil {
+		return unwritable(to, err)
+	}
+	return nil
+}
+
+// toolbox is what the specification can be made of: the schemas of the providers
+// that it imports, at the versions of the lock file, and the functions of the tool.
+// They are asked for once for each lock file, and remembered for this user.
+func (s *Stack) toolbox(ctx context.Context) (spec.Toolbox, error) {
+	required, err := spec.Requirements(s.specification())
+	if err != nil {
+		return spec.Toolbox{}, err
+	}
+	if tools, ok := s.remembered(required); ok {
+		return tools, nil
+	}
+	s.step("reading the schemas of the providers")
+	schemas, functions, err := s.ask(ctx, required)
+	if err != nil {
+		return spec.Toolbox{}, err
+	}
+	tools, err := decode(schemas, functions)
+	if err == nil {
+		s.remember(required, schemas, functions)
+	}
+	return tools, err
+}
+
+// ask lets the tool fetch the providers and print what they say of themselves.
+func (s *Stack) ask(ctx context.Context, required spec.Required) (schemas, functions []byte, err error) {
+	if err := s.makeSpec(); err != nil {
+		return nil, nil, err
+	}
+	unlock, err := s.alone(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer unlock()
+	if err := errors.Join(place(bytes.NewReader(required.Config), filepath.Join(s.Session.Dir, configName)), s.lendLock()); err != nil {
+		return nil, nil, err
+	}
+	session := s.Session
+	session.Tool.Env = append(slices.Clone(session.Tool.Environ()), "TF_DATA_DIR="+s.askedIn())
+	// What is dropped from the lock file for the asking is there again afterwards.
+	if err := errors.Join(session.Init(ctx, "-backend=false"), s.returnGained(), s.lendLock()); err != nil {
+		return nil, nil, err
+	}
+	if schemas, err = session.Schemas(ctx); err != nil {
+		return nil, nil, err
+	}
+	functions, err = session.Functions(ctx)
+	return schemas, functions, err
+}
+
+// askedIn is the tool's data directory while it is asked for schemas. The one that it
+// works with knows a backend, which what is asked there does not have.
+func (s *Stack) askedIn() string { return filepath.Join(s.Dir(), dirName, "schemas") }
+
+// asked reports whether providers were fetched, and that was said, before now.
+func (s *Stack) asked() bool {
+	_, err := os.Stat(s.askedIn())
+	return s.Specified() && err == nil
+}
+
+// decode reads what the tool printed.
+func decode(schemas, functions []byte) (spec.Toolbox, error) {
+	decoded, err := schema.Decode(schemas)
+	if err != nil {
+		return spec.Toolbox{}, err
+	}
+	var f struct {
+		All map[string]*schema.Function `json:"function_signatures"`
+	}
+	if err := json.Unmarshal(functions, &f); err != nil {
+		return spec.Toolbox{}, problem.New(api.Unavailable, "the tool's list of its functions cannot be read: %w", err)
+	}
+	return spec.Toolbox{Providers: decoded.Providers, Functions: f.All}, nil
+}
+
+// kept is what is remembered, in one file.
+type kept struct{ Schemas, Functions json.RawMessage }
+
+// remembered are the schemas that were asked for before, of the same tool, lock file
+// and requirements. What cannot be read is asked for again.
+func (s *Stack) remembered(required spec.Required) (spec.Toolbox, bool) {
+	path, err := s.memory(required)
+	if err != nil {
+		return spec.Toolbox{}, false
+	}
+	data, err := os.ReadFile(path)
+	var k kept
+	if err != nil || json.Unmarshal(data, &k) != nil {
+		return spec.Toolbox{}, false
+	}
+	tools, err := decode(k.Schemas, k.Functions)
+	return tools, err == nil
+}
+
+// remember keeps schemas for the next time; that it cannot is no error.
+func (s *Stack) remember(required spec.Required, schemas, functions []byte) {
+	path, err := s.memory(required)
+	if err != nil {
+		return
+	}
+	data, err := json.Marshal(kept{schemas, functions})
+	if err == nil && os.MkdirAll(filepath.Dir(path), 0o700) == nil {
+		_ = place(bytes.NewReader(data), path)
+	}
+}
+
+// memory is the file for the schemas of this tool, lock file and requirements. What
+// requires providers needs a lock file: without one nobody knows which versions they
+// would be of.
+func (s *Stack) memory(required spec.Required) (string, error) {
+	lock, err := os.ReadFile(filepath.Join(s.specified, lockFileName))
+	if err != nil && (!errors.Is(err, fs.ErrNotExist) || required.Locked) {
+		return "", err
+	}
+	tool, err := s.Session.Tool.Digest()
+	if err != nil {
+		return "", err
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	_ = os.Mkdir(cache, 0o700) // but no home for a user who has none
+	if _, err := os.Stat(cache); err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	fmt.Fprintf(h, "assize.schemas/v1\n%s\n%q\n%q\n", tool, lock, required.Config)
+	return filepath.Join(cache, "assize", "schemas", fmt.Sprintf("%x.json", h.Sum(nil)[:16])), nil
+}
