@@ -32,20 +32,8 @@ command prints, somewhere else, and give it to --head the next time.
 const auditLineMax = 1 << 20
 
 func newAuditCmd(g *Globals) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "audit",
-		Short: "Verify what a server has written down",
-		Long:  "Verify what a server has written down of who did what.\n" + exitHelp,
-		Args:  cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return cmd.Help()
-			}
-			return unknownCommand(cmd, args[0])
-		},
-	}
-	cmd.AddCommand(newAuditVerifyCmd(g))
-	return cmd
+	return group("audit", "Read what a server has written down of who did what, and verify it",
+		newAuditListCmd(g), newAuditExportCmd(g), newAuditVerifyCmd(g))
 }
 
 func newAuditVerifyCmd(g *Globals) *cobra.Command {

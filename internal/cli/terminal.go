@@ -2,6 +2,7 @@ package cli
 
 import (
 	"os"
+	"strings"
 
 	"golang.org/x/term"
 )
@@ -25,4 +26,10 @@ func size(f *os.File) (width, height int) {
 		return 80, 24
 	}
 	return width, height
+}
+
+// readHidden reads a line from a terminal that does not show it.
+func readHidden(f *os.File) (string, error) {
+	line, err := term.ReadPassword(int(f.Fd()))
+	return strings.TrimSpace(string(line)), err
 }
