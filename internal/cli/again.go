@@ -116,7 +116,7 @@ func judgedBefore(ctx context.Context, j *job, conditional bool) (*plan.Plan, ap
 // unmoved refuses to plan again where anything is not as it was when the plan was
 // made. It costs less than a plan does, and starts no tool that is another one.
 func unmoved(ctx context.Context, j *job, was api.Binding) error {
-	if err := j.stack.Equip(); err != nil {
+	if err := j.stack.Equip(ctx); err != nil {
 		return err
 	}
 	result := noResult()

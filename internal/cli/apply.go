@@ -16,6 +16,7 @@ import (
 	"github.com/assize-iac/assize/internal/plan"
 	"github.com/assize-iac/assize/internal/policy"
 	"github.com/assize-iac/assize/internal/problem"
+	"github.com/assize-iac/assize/internal/report"
 	"github.com/assize-iac/assize/internal/report/page"
 	"github.com/assize-iac/assize/internal/runner"
 	"github.com/assize-iac/assize/internal/settings"
@@ -55,6 +56,7 @@ type applyOptions struct {
 	at       where
 	file     string
 	override []string
+	labels   plan.Labels
 	json     bool
 	again    string        // the flags of a plan that would take the place of this one, for hints
 	command  string        // this command, for hints
@@ -70,7 +72,7 @@ func newApplyCmd(g *Globals) *cobra.Command {
 		Short: "Apply exactly the plans that were judged",
 		Long:  applyHelp + exitHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c.args = args
+			c.args, o.policies.from = args, c.dir
 			if !c.one() {
 				return applyMany(cmd, g, c, o)
 			}
@@ -91,6 +93,7 @@ func newApplyCmd(g *Globals) *cobra.Command {
 	cmd.Flags().BoolVar(&c.all, "all", false, "all that the last plan over several stacks has planned, in the directory of a stack, too")
 	o.policies.register(cmd)
 	o.from.register(cmd)
+	registerLabels(cmd, &o.labels)
 	cmd.Flags().StringArrayVar(&o.override, "override", nil, "take the overrides of `FILE` (repeatable; default the file beside the warrant, if there is one)")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print what the apply came to, or events, on standard output, and nothing else")
 	return cmd
@@ -170,7 +173,7 @@ func apply(ctx context.Context, g *Globals, w *work, o applyOptions, result *api
 		return problem.New(api.Conflict, "another plan was saved meanwhile").WithHint("assize apply")
 	}
 	result.Warrant, result.Run, result.Summary = warrant.Seal, warrant.Run, warrant.Summary
-	if err := stack.Equip(); err != nil {
+	if err := stack.Equip(ctx); err != nil {
 		return err
 	}
 	run, err := o.from.over(warrant.Binding.Provenance)
@@ -186,7 +189,7 @@ func apply(ctx context.Context, g *Globals, w *work, o applyOptions, result *api
 	}
 	// What is stale is refused before any policy is read (seed 003, "Where each
 	// command judges").
-	jury, err := g.usable(stack.Session.Dir, o.policies)
+	jury, err := g.usable(stack.Dir(), o.policies)
 	if err != nil {
 		result.Outcome = api.ApplyViolated
 		return err
@@ -202,6 +205,7 @@ func apply(ctx context.Context, g *Globals, w *work, o applyOptions, result *api
 		return err
 	}
 	now.Document = judged.Digest
+	judged.Flags.Labels = o.labelled(warrant)
 	facts := gate.Facts{Sealed: warrant, Now: now, Policies: jury.verdicts(), Verdicts: jury.judgeOne(w, judged), Place: jury.place, Overrides: overrides, At: g.Now()}
 	decision, err := decide(facts, judged, result)
 	if err != nil {
@@ -219,7 +223,14 @@ func apply(ctx context.Context, g *Globals, w *work, o applyOptions, result *api
 	if len(result.Policies) == 0 {
 		fmt.Fprintf(w.out, "The plan was not judged again: %s.\n", jury.unnamed)
 	}
-	return typed("assize apply", o.command, carryOut(ctx, w, saved, warrant, o.said, result))
+	return typed("assize apply", o.command, carryOut(ctx, w, saved, warrant, o, result))
+}
+
+// labelled are the caller's words, and the commit of the plan.
+func (o applyOptions) labelled(w api.Warrant) plan.Labels {
+	labels := o.labels
+	labels.GitRevision = w.Binding.Commit
+	return labels
 }
 
 // observe refuses everything that has moved, in two steps: what can be seen
@@ -309,15 +320,22 @@ func deny(w *work, decision gate.Decision, o applyOptions, result *api.Applied) 
 }
 
 // carryOut applies a plan that the gate has let pass.
-func carryOut(ctx context.Context, w *work, saved *runner.Saved, warrant api.Warrant, said []api.Verdict, result *api.Applied) error {
-	if !reflect.DeepEqual(said, result.Policies) {
+func carryOut(ctx context.Context, w *work, saved *runner.Saved, warrant api.Warrant, o applyOptions, result *api.Applied) error {
+	if !reflect.DeepEqual(o.said, result.Policies) {
 		if err := printVerdicts(w.out, w.err, result.Policies, result.Overrides, w.look); err != nil {
 			return err
 		}
 	}
+	entry := transaction(warrant, o.labels, result.Policies)
+	if err := w.stack.Log(entry.begun()); err != nil {
+		return err
+	}
 	w.handOver()
 	state, err := w.stack.Apply(ctx, saved, warrant.Binding.State)
 	result.State = state
+	if failed := w.stack.Log(entry.ended(err)); failed != nil {
+		report.Problem(w.err, "warning", failed.Error())
+	}
 	if problem.Code(err) == api.Conflict { // somebody else got the plan, or made another: it was not begun
 		result.Outcome = api.ApplyRefused
 	}
@@ -325,7 +343,7 @@ func carryOut(ctx context.Context, w *work, saved *runner.Saved, warrant api.War
 		return err
 	}
 	result.Outcome = api.ApplyDone
-	fmt.Fprintf(w.out, "\nApplied what was planned at %s%s.\n", warrant.Created, under(result.Policies, len(result.Overrides)))
+	fmt.Fprintf(w.out, "\nApplied what was planned at %s%s. [txn %s]\n", warrant.Created, under(result.Policies, len(result.Overrides)), warrant.Run)
 	return w.stack.Hook(ctx, "post-apply", runner.HookRun{RunID: warrant.Run})
 }
 

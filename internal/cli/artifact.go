@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -39,7 +40,8 @@ const artifactVerifyHelp = `Read every artifact of a data directory to its end, 
 
 DIR is the data directory of the server, or a copy of it. Nothing in it is
 changed, and the server may run. The keys come from --key-file, or from the
-variable ASSIZE_ARTIFACT_KEY: see docs/artifacts.md.
+variable ASSIZE_ARTIFACT_KEY, or from the file that a server on a laptop has made,
+DIR/artifact-key: see docs/artifacts.md.
 
   assize artifact verify --data /var/lib/assize --key-file artifacts.key
 `
@@ -56,11 +58,11 @@ func newArtifactVerifyCmd(g *Globals) *cobra.Command {
 				return problem.New(api.Invalid, "no data directory was named").
 					WithHint("assize artifact verify --data /var/lib/assize --key-file artifacts.key")
 			}
-			return runArtifactVerify(cmd.Context(), g, filepath.Join(data, "artifacts"), keyFile)
+			return runArtifactVerify(cmd.Context(), g, filepath.Join(data, "artifacts"), keysOf(data, keyFile))
 		},
 	}
 	cmd.Flags().StringVar(&data, "data", "", "data `DIR` of the server, or a copy of it")
-	cmd.Flags().StringVar(&keyFile, "key-file", "", "`FILE` of keys, instead of "+artifactKeys)
+	cmd.Flags().StringVar(&keyFile, "key-file", "", "`FILE` of keys, instead of "+artifactKeys+" and DIR/artifact-key")
 	return cmd
 }
 
@@ -76,7 +78,7 @@ func runArtifactVerify(ctx context.Context, g *Globals, dir, keyFile string) err
 		return err
 	}
 	defer store.Close()
-	v, err := store.Verify(ctx, func(err error) { fmt.Fprintln(g.Out, err) })
+	v, err := store.Verify(ctx, func(err error) { fmt.Fprintln(g.Out, withCause(err)) })
 	if err != nil {
 		return err
 	}
@@ -93,6 +95,15 @@ func runArtifactVerify(ctx context.Context, g *Globals, dir, keyFile string) err
 	}
 	fmt.Fprintf(g.Out, "%s, %s: all are whole.\n", page.Plural(seen, "artifact"), page.Plural(int(v.Bytes), "byte"))
 	return nil
+}
+
+// withCause is what is wrong with an artifact, and what the machine says about that.
+func withCause(err error) string {
+	text, cause := err.Error(), errors.Unwrap(err)
+	if cause == nil || strings.Contains(text, cause.Error()) {
+		return text
+	}
+	return text + ": " + cause.Error()
 }
 
 func unwhole(v artifact.Verified, seen int) error {
@@ -114,6 +125,16 @@ func unwhole(v artifact.Verified, seen int) error {
 		return err.WithHint("docs/artifacts.md, rule 13, says how a damaged artifact is mended")
 	}
 	return err
+}
+
+// keysOf is the file of keys that was named; else, without any in the environment,
+// the one that a server on a laptop has made in its data directory, if it is there.
+func keysOf(data, named string) string {
+	made := filepath.Join(data, "artifact-key")
+	if _, err := os.Stat(made); err != nil || named != "" || os.Getenv(artifactKeys) != "" {
+		return named
+	}
+	return made
 }
 
 // artifactRing reads the keys. What was typed is stronger than the environment.

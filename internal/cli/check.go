@@ -16,6 +16,8 @@ import (
 	"github.com/assize-iac/assize/internal/policy"
 	"github.com/assize-iac/assize/internal/problem"
 	"github.com/assize-iac/assize/internal/report"
+	"github.com/assize-iac/assize/internal/runner"
+	"github.com/assize-iac/assize/internal/spec"
 	"github.com/assize-iac/assize/internal/tofu"
 )
 
@@ -148,7 +150,11 @@ func (g *Globals) planInputs(ctx context.Context, paths, planFiles []string) ([]
 	}
 	for _, path := range planFiles {
 		raw, err := g.showPlan(ctx, path)
-		inputs = append(inputs, decode(path, raw, err))
+		in := decode(path, raw, err)
+		if in.err == nil {
+			in.plan.Flags.Specification = spec.In(".")
+		}
+		inputs = append(inputs, in)
 	}
 	return inputs, nil
 }
@@ -187,7 +193,11 @@ func (g *Globals) showPlan(ctx context.Context, planFile string) ([]byte, error)
 	if err != nil {
 		return nil, err
 	}
-	return tool.Show(ctx, ".", planFile, g.Err, !colored(g.Err))
+	dir := runner.WorkingDir(".")
+	if abs, err := filepath.Abs(planFile); err == nil && dir != "." {
+		planFile = abs
+	}
+	return tool.Show(ctx, dir, planFile, g.Err, !colored(g.Err))
 }
 
 func planCheck(in planInput) api.PlanCheck {

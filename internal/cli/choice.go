@@ -14,6 +14,7 @@ import (
 	"github.com/assize-iac/assize/internal/problem"
 	"github.com/assize-iac/assize/internal/repo"
 	"github.com/assize-iac/assize/internal/repo/scan"
+	"github.com/assize-iac/assize/internal/spec"
 	"github.com/assize-iac/assize/internal/stack"
 )
 
@@ -52,11 +53,11 @@ func (c choice) one() bool {
 	return holdsConfiguration(c.dir)
 }
 
-// holdsConfiguration reports whether a tool would find configuration in dir; what cannot be
-// read may have some.
+// holdsConfiguration reports whether dir holds configuration of a tool, or a
+// specification; what cannot be read may have some.
 func holdsConfiguration(dir string) bool {
 	entries, err := os.ReadDir(dir)
-	return err != nil || slices.ContainsFunc(entries, func(e os.DirEntry) bool { return !e.IsDir() && scan.Configures(e.Name()) })
+	return err != nil || spec.In(dir) || slices.ContainsFunc(entries, func(e os.DirEntry) bool { return !e.IsDir() && scan.Configures(e.Name()) })
 }
 
 // loud refuses --quiet for one stack, whose output is the tool's own.

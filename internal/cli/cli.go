@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -69,6 +70,7 @@ one stack, or of all stacks that a change affects, in their order.
   assize drift                         what was changed outside of the configuration?
   assize policy check plan.json --rules policy/rules.json
                                        judge a plan that something else has made
+  assize server                        keep the states of a team, for unchanged tofu and terraform
 ` + exitHelp,
 		Args:          cobra.ArbitraryArgs,
 		SilenceErrors: true,
@@ -89,7 +91,12 @@ one stack, or of all stacks that a change affects, in their order.
 		return problem.New(api.Invalid, "%w", err).WithHint("see `%s --help`", cmd.CommandPath())
 	})
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newPlanCmd(g), newApplyCmd(g), newDestroyCmd(g), newDriftCmd(g), newStatusCmd(g), newOverrideCmd(g), newStacksCmd(g), newGraphCmd(g), newAffectedCmd(g), newConfigCmd(g), newShowCmd(g), newDiffCmd(g), newPolicyCmd(g), newAuditCmd(g), newArtifactCmd(g), newVersionCmd(g))
+	root.AddCommand(
+		newPlanCmd(g), newApplyCmd(g), newDestroyCmd(g), newDriftCmd(g), newStatusCmd(g), newOverrideCmd(g), newImportCmd(g), newSpecCmd(g), newLogCmd(g), newMCPCmd(g),
+		newStacksCmd(g), newGraphCmd(g), newAffectedCmd(g), newConfigCmd(g), newShowCmd(g), newDiffCmd(g), newPolicyCmd(g),
+		newAuditCmd(g), newArtifactCmd(g), newServerCmd(g), newLoginCmd(g), newLogoutCmd(g), newStackCmd(g), newStateCmd(g),
+		newTokenCmd(g), newVersionCmd(g),
+	)
 	return root
 }
 
@@ -101,10 +108,14 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 	if near := cmd.SuggestionsFor(name); len(near) > 0 {
 		hint = fmt.Sprintf("did you mean `%s %s`?", cmd.CommandPath(), near[0])
 	}
+	var below []string
 	for _, group := range cmd.Commands() {
 		if inner, _, err := group.Find([]string{name}); err == nil && inner.HasParent() && inner.Parent() == group {
-			hint = fmt.Sprintf("did you mean `%s`?", inner.CommandPath())
+			below = append(below, "`"+inner.CommandPath()+"`")
 		}
+	}
+	if len(below) > 0 {
+		hint = fmt.Sprintf("did you mean %s?", strings.Join(below, " or "))
 	}
 	return problem.New(api.Invalid, "%s has no command %q", cmd.CommandPath(), name).WithHint("%s", hint)
 }

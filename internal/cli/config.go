@@ -45,6 +45,7 @@ func newConfigCmd(g *Globals) *cobra.Command {
 	}
 	cmd.Flags().StringVarP(&dir, "chdir", "C", ".", "work in `DIR`; it decides which assize.yaml is read")
 	cmd.Flags().StringVar(&format, "format", "text", "output format: text or json")
+	cmd.AddCommand(newConfigSchemaCmd(g))
 	return cmd
 }
 

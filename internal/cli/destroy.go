@@ -46,7 +46,7 @@ func newDestroyCmd(g *Globals) *cobra.Command {
 		Short: "Destroy what stacks have made, in reverse order",
 		Long:  destroyHelp + exitHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c.args = args
+			c.args, o.plan.policies.from = args, c.dir
 			return destroy(cmd.Context(), g, c, o)
 		},
 	}

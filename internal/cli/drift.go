@@ -88,7 +88,7 @@ type looker struct{ found atomic.Bool }
 
 func (d *looker) one(ctx context.Context, j *job) (api.StackResult, error) {
 	r := api.StackResult{Status: api.StackUnchanged}
-	if err := j.stack.Equip(); err != nil {
+	if err := j.stack.Equip(ctx); err != nil {
 		return r, err
 	}
 	if err := j.stack.Hook(ctx, "pre-plan", runner.HookRun{}); err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/problem"
+	"github.com/assize-iac/assize/internal/spec"
 )
 
 // Exit codes, one table for every command (docs/exit-codes.md).
@@ -14,6 +15,7 @@ const (
 	ExitUnknown = 2 // for policy check: it could not be judged; with --detailed-exitcode: there are changes
 	ExitRefused = 3
 	ExitPolicy  = 5 // plan, apply: a policy is violated or cannot be used
+	ExitSpec    = 6 // a specification does not evaluate
 )
 
 // exitHelp stands in every command's help.
@@ -25,7 +27,7 @@ Exit codes:
      For "drift": a stack has drifted
   3  refused: the gate, a lock, a permission, a stale plan
   5  a plan violates a policy, or a named policy cannot be used
-  6  reserved: a specification does not evaluate
+  6  a specification does not evaluate
 `
 
 // An Exit ends the command with a code. Err may be nil: everything has been
@@ -64,11 +66,14 @@ var exitCodes = map[api.Code]int{
 // an error, never a success.
 func exitCode(err error) int {
 	var exit *Exit
+	var specification *spec.Error
 	switch {
 	case err == nil:
 		return ExitDone
 	case errors.As(err, &exit):
 		return exit.Code
+	case errors.As(err, &specification):
+		return ExitSpec
 	}
 	if code, ok := exitCodes[problem.Code(err)]; ok {
 		return code

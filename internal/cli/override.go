@@ -264,7 +264,7 @@ func actor() string {
 // stack where it can be.
 func besideWarrant(stack *runner.Stack, file string) string {
 	path := stack.OverrideFile(file)
-	if rel, err := filepath.Rel(stack.Session.Dir, path); err == nil && filepath.IsLocal(rel) {
+	if rel, err := filepath.Rel(stack.Dir(), path); err == nil && filepath.IsLocal(rel) {
 		return rel
 	}
 	return path
@@ -274,7 +274,7 @@ func besideWarrant(stack *runner.Stack, file string) string {
 // else's file is overwritten: what gives way is one that is of no use any more,
 // to the run whose place it is, or to any. shown is the path as messages have it.
 func keepOverride(stack *runner.Stack, path, shown, run string, doc api.Overrides, now time.Time) error {
-	data, err := repo.ReadFile(stack.Session.Dir, path)
+	data, err := repo.ReadFile(stack.Dir(), path)
 	if err != nil && problem.Code(err) != api.NotFound {
 		return err
 	}
@@ -311,7 +311,7 @@ func (o applyOptions) overrides(stack *runner.Stack, secrets input.Canaries) ([]
 	}
 	var all []api.Override
 	for _, path := range named {
-		data, err := repo.ReadFile(stack.Session.Dir, path)
+		data, err := repo.ReadFile(stack.Dir(), path)
 		if err != nil {
 			return nil, unusable("override", path, err)
 		}

@@ -80,7 +80,7 @@ func newPlanCmd(g *Globals) *cobra.Command {
 		Long:  planHelp + exitHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.apply = chosen(cmd, append(judgingNames(), forgottenNames()...))
-			c.args = args
+			c.args, o.policies.from = args, c.dir
 			if !c.one() {
 				return planMany(cmd, g, c, o)
 			}
@@ -95,6 +95,7 @@ func newPlanCmd(g *Globals) *cobra.Command {
 	c.affected(cmd)
 	o.policies.register(cmd)
 	o.from.register(cmd)
+	registerLabels(cmd, &o.flags.Labels)
 	flags := cmd.Flags()
 	flags.StringVar(&o.out, "out", "", "save the plan in `FILE` and its warrant in FILE.warrant.json (default "+runner.DefaultFile+")")
 	flags.BoolVar(&o.flags.Destroy, "destroy", false, "plan to destroy everything")
@@ -184,15 +185,15 @@ func makePlan(ctx context.Context, g *Globals, w *work, o planOptions) (m made, 
 	if err := o.from.applicable(); err != nil {
 		return m, err
 	}
-	run, err := o.run(w.stack.Session.Dir)
+	run, err := o.run(w.stack.Dir())
 	if err != nil {
 		return m, err
 	}
-	jury, err := g.usable(w.stack.Session.Dir, o.policies)
+	jury, err := g.usable(w.stack.Dir(), o.policies)
 	if err != nil {
 		return m, err
 	}
-	if err := w.stack.Equip(); err != nil {
+	if err := w.stack.Equip(ctx); err != nil {
 		return m, err
 	}
 	if err := w.stack.Hook(ctx, "pre-plan", runner.HookRun{}); err != nil {
@@ -267,9 +268,9 @@ func conclude(g *Globals, w *work, planned *runner.Planned, place string, o plan
 // printDocument comes before the verdict, so that a refused plan can be looked
 // at, too; the exit code tells the two apart.
 func printDocument(g *Globals, p *plan.Plan, o planOptions) error {
-	document := p.MaskedJSON(plan.Labels{})
+	document := p.MaskedJSON(p.Flags.Labels)
 	if o.showSensitive {
-		document = p.DocumentJSON(plan.Labels{})
+		document = p.DocumentJSON(p.Flags.Labels)
 	}
 	if _, err := fmt.Fprintf(g.Out, "%s\n", document); err != nil {
 		return problem.New(api.Unavailable, "the document could not be written: %w", err)

@@ -146,7 +146,7 @@ type planner struct {
 
 // one plans a stack, against what those that it reads from will be.
 func (p *planner) one(ctx context.Context, j *job) (api.StackResult, error) {
-	if p.outlook == nil || j.stack.Equip() != nil { // why not is said there
+	if p.outlook == nil || j.stack.Equip(ctx) != nil { // why not is said there
 		return p.plan(ctx, j, p.o)
 	}
 	ahead, err := p.outlook.ahead(j)

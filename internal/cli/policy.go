@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -32,6 +33,7 @@ func newPolicyCmd(g *Globals) *cobra.Command {
 // policyFlags name policies by their language and say how Rego is read.
 type policyFlags struct {
 	read *reading // what they come to, where it was read before; nil reads it
+	from string   // where relative paths begin: where the command was typed, or where -C leads (seed 003, "Refusals of the policy itself"); "" is the directory that is judged
 
 	rules, rego, cue, any []string
 	namespaces, data      []string
@@ -101,13 +103,14 @@ func (f *policyFlags) governing(dir string) (*repo.Config, error) {
 // of assize.yaml that bind the stack in dir; and all exceptions to them.
 // Exceptions that cannot be read are not an error yet.
 func (f *policyFlags) judges(dir string, cfg *repo.Config) (policies []namedPolicy, exceptions []except.File, err error) {
-	rego, err := f.regoOptions(dir)
+	base := cmp.Or(f.from, dir)
+	rego, err := f.regoOptions(base)
 	if err != nil {
 		return nil, nil, err
 	}
-	exceptions = f.namedExceptions(dir)
+	exceptions = f.namedExceptions(base)
 	if cfg == nil {
-		policies, err = f.policies(dir, exceptions)
+		policies, err = f.policies(base, exceptions)
 	} else {
 		policies, exceptions, err = configured(dir, *cfg, exceptions)
 	}
