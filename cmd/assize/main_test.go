@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -60,12 +61,19 @@ func TestScript(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		UpdateScripts:       *update,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "quiet": quiet, "page": page},
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "quiet": quiet, "page": page, "server": server, "fetch": fetch},
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("PATH", e.Getenv("PATH")+string(os.PathListSeparator)+bin)
 			e.Setenv("DATA", filepath.Join(root, "testdata"))
 			e.Setenv("TF_CLI_CONFIG_FILE", filepath.Join(bin, "tofurc"))
 			e.Setenv("CHECKPOINT_DISABLE", "1")
+			running := servers{}
+			e.Values[serversKey{}] = running
+			e.Defer(func() {
+				for _, b := range running {
+					_ = b.end(syscall.SIGTERM)
+				}
+			})
 			return nil
 		},
 	})

@@ -43,14 +43,17 @@ type session struct {
 func sessions(text string) []session {
 	var typed []session
 	document := false // in a here-document, which ends at END
+	ended := true     // by prose: what is indented after it is no output
 	for line := range strings.Lines(text) {
 		line, indented := strings.CutPrefix(strings.TrimRight(line, "\n"), "    ")
 		if command, ok := strings.CutPrefix(line, "$ "); ok && indented {
 			typed = append(typed, session{command: command})
+			ended = false
 			document = strings.HasSuffix(command, "<<'END'")
 			continue
 		}
-		if len(typed) == 0 || !indented {
+		ended = ended || !indented && line != ""
+		if ended || !indented {
 			continue
 		}
 		last := &typed[len(typed)-1]
@@ -66,7 +69,7 @@ func sessions(text string) []session {
 
 // varying matches what is another thing each time: times, how long something took,
 // and digests.
-var varying = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT[0-9:]+Z|\b\d+(\.\d+)?s\b|\b[0-9a-f]{12,64}\b`)
+var varying = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT[0-9:]+Z|\b\d+(\.\d+)?s\b|\b(run_)?[0-9a-f]{12,64}\b`)
 
 // clean leaves out empty lines, blanks at the end, and what varies.
 func clean(lines []string) []string {
