@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,16 +18,10 @@ func TestCompare(t *testing.T) {
 	t.Parallel()
 	dir := buildAssize(t)
 	for _, peer := range []string{"conftest", "opa"} {
-		path, err := filepath.Abs(filepath.Join("..", "..", ".bin", peer))
-		if err == nil {
-			err = os.Symlink(path, filepath.Join(dir, peer))
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		link(t, dir, peer)
 	}
 	page := filepath.Join(dir, "page.md")
-	if err := os.WriteFile(page, []byte("before\n"+begin+"old\n"+end+"after\n"), 0o600); err != nil {
+	if err := os.WriteFile(page, []byte("before\n"+begin+"\n## Plans\n\nold\n\n## Monorepos\n\nkept\n\n"+end+"after\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.CopyFS(dir, policies); err != nil {
@@ -47,14 +42,14 @@ func TestCompare(t *testing.T) {
 		t.Fatal(err)
 	}
 	tables := table(300, bytes, all[1:], costs)
-	if err := insert(page, tables); err != nil {
+	if err := insert(page, []section{{heading: "Plans"}, {heading: "Monorepos"}, {heading: "Specifications"}}, map[string]string{"Plans": tables}); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"before\n" + begin, "### 300 changes", "| assize, CUE |", "| conftest |", end + "after\n"} {
+	for _, want := range []string{"before\n" + begin + "\n## Plans\n\n### 300 changes", "| assize, CUE |", "| conftest |", "\n\n## Monorepos\n\nkept\n\n" + end + "after\n"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("the page lacks %q:\n%s", want, text)
 		}
@@ -104,6 +99,62 @@ func TestScan(t *testing.T) {
 		}
 	}
 	t.Log(text)
+}
+
+// TestServer is the short form for a server: what is read is what was written, by the
+// protocol and by the real tool, every page of a list has its stacks, and at rest the
+// server has little in memory.
+func TestServer(t *testing.T) {
+	t.Parallel()
+	dir := buildAssize(t)
+	if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil { // root's Postgres runs as somebody else
+		t.Fatal(err)
+	}
+	bin := link(t, dir, "tofu")
+	states, err := stored(dir, bin, 10, 1, []int{1, 3}, 100*time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stacks, err := listed(dir, bin, 500, 200*time.Millisecond, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Log(states + stacks)
+	for _, want := range []string{"| assize, 3 clients |", "| pg, 1 client |", "| assize, an organisation each, 3 clients |", "| tofu state pull, backend pg |"} {
+		if !strings.Contains(states, want) {
+			t.Errorf("the table lacks %q", want)
+		}
+	}
+	var rest int
+	if _, after, ok := strings.Cut(stacks, "the server has "); !ok {
+		t.Error("nothing says what the server has in memory")
+	} else if _, err := fmt.Sscan(after, &rest); err != nil || rest == 0 || rest > 150 {
+		t.Errorf("the server has %d MB at rest, want at most 150 (%v)", rest, err)
+	}
+}
+
+// TestSpecification is the short form for specifications.
+func TestSpecification(t *testing.T) {
+	t.Parallel()
+	dir := buildAssize(t)
+	link(t, dir, "tofurc")
+	text, err := specified(dir, link(t, dir, "tofu"), 100, 1)
+	if err != nil || !strings.Contains(text, "| assize spec check, cold |") {
+		t.Errorf("%v\n%s", err, text)
+	}
+}
+
+// link puts what was built into .bin beside assize, and returns that directory.
+func link(t *testing.T, dir, name string) string {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join("..", "..", ".bin", name))
+	if err == nil {
+		err = os.Symlink(path, filepath.Join(dir, name))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 // TestPlanIsAPlan checks what no program would complain about.

@@ -4,7 +4,9 @@
 // the same bytes. It makes the plans itself, makes sure that every program finds
 // the same, and prints a table of medians and ratios in Markdown. It does the same
 // with generated monorepos: which stacks are there, in which order, and which of
-// them a change affects, beside terramate and terragrunt.
+// them a change affects, beside terramate and terragrunt; with specifications; and
+// with a server, beside the pg backend of OpenTofu: how fast it keeps states, and
+// turns the pages of a long list.
 //
 // It must not be told apart from a user: it runs the programs that people run.
 package main
@@ -13,30 +15,50 @@ import (
 	"embed"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 //go:embed policy
 var policies embed.FS
 
+// A section is one of the page, with a table for each size of what is measured.
+type section struct {
+	heading string
+	sizes   *string // numbers, with commas between them; none leave the section as it is
+	least   int
+	table   func(dir, bin string, n, runs int) (string, error)
+}
+
 func main() {
 	bin := flag.String("bin", ".bin", "`DIR` that holds assize and those it is compared with")
-	sizes := flag.String("sizes", "1000,10000,100000", "numbers of changes of plans")
-	estates := flag.String("estates", "500,5000", "numbers of stacks of monorepos")
-	runs := flag.Int("runs", 3, "how often each program judges each plan")
+	runs := flag.Int("runs", 3, "how often each program does each thing")
+	while := flag.Duration("while", 8*time.Second, "how long many clients do one thing")
 	page := flag.String("page", "", "write the tables into `FILE`, between its two marks")
 	path := flag.String("decode", "", "only decode `PLAN`: the baseline, in a process of its own")
+	sections := []section{
+		{"Plans", flag.String("sizes", "1000,10000,100000", "numbers of changes of plans"), len(resources), judged},
+		{"Monorepos", flag.String("estates", "500,5000", "numbers of stacks of monorepos"), 100, scanned},
+		{"Specifications", flag.String("specifications", "100,1000", "numbers of resources of specifications"), 1, specified},
+		{"States on the server", flag.String("states", "10,10000", "sizes of states, in kilobytes"), 1,
+			func(dir, bin string, n, runs int) (string, error) {
+				return stored(dir, bin, n, runs, []int{1, 16, 64}, *while)
+			}},
+		{"Stacks on the server", flag.String("stacks", "50000", "numbers of stacks to list"), v2Page,
+			func(dir, bin string, n, _ int) (string, error) { return listed(dir, bin, n, *while, time.Minute) }},
+	}
 	flag.Parse()
 	var err error
 	if *path != "" {
 		err = decode(*path)
 	} else {
-		err = run(*bin, *sizes, *estates, *runs, *page)
+		err = run(*bin, sections, *runs, *page)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -44,46 +66,55 @@ func main() {
 	}
 }
 
-func run(bin, sizes, estates string, runs int, page string) error {
+func run(bin string, sections []section, runs int, page string) error {
 	dir, err := os.MkdirTemp("", "assize-bench-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
+	if err := os.Chmod(dir, 0o755); err != nil { // root's Postgres runs as somebody else
+		return err
+	}
 	if bin, err = filepath.Abs(bin); err != nil {
 		return err
 	}
 	if err := os.CopyFS(dir, policies); err != nil {
 		return err
 	}
-	tables := machine(runs)
-	fmt.Print(tables)
-	for _, what := range []struct {
-		flag, sizes string
-		least       int
-		heading     string
-		table       func(dir, bin string, n, runs int) (string, error)
-	}{{"sizes", sizes, len(resources), "Plans", judged}, {"estates", estates, 100, "Monorepos", scanned}} {
-		if what.sizes != "" {
-			tables += "\n## " + what.heading + "\n"
+	made := map[string]string{}
+	for _, s := range sections {
+		if *s.sizes == "" {
+			continue
 		}
-		for _, size := range strings.FieldsFunc(what.sizes, func(r rune) bool { return r == ',' }) {
-			n, err := strconv.Atoi(size)
-			if err != nil || n < what.least {
-				return fmt.Errorf("-%s: %q is no number of at least %d", what.flag, size, what.least)
-			}
-			one, err := what.table(dir, bin, n, runs)
-			if err != nil {
-				return err
-			}
-			fmt.Print(one)
-			tables += one
+		text, err := s.tables(dir, bin, runs)
+		if err != nil {
+			return err
 		}
+		made[s.heading] = text
 	}
 	if page == "" {
 		return nil
 	}
-	return insert(page, tables)
+	return insert(page, sections, made)
+}
+
+// tables makes and prints the text of a section.
+func (s section) tables(dir, bin string, runs int) (string, error) {
+	text := "\n" + machine(runs)
+	fmt.Printf("\n## %s\n%s", s.heading, text)
+	for _, size := range strings.Split(*s.sizes, ",") {
+		n, err := strconv.Atoi(size)
+		if err != nil || n < s.least {
+			return "", fmt.Errorf("%s: %q is no number of at least %d", strings.ToLower(s.heading), size, s.least)
+		}
+		one, err := s.table(dir, bin, n, runs)
+		if err != nil {
+			return "", err
+		}
+		fmt.Print(one)
+		text += one
+	}
+	return text, nil
 }
 
 // judged makes a plan of n changes and compares what it takes to judge it.
@@ -108,17 +139,30 @@ func judged(dir, bin string, n, runs int) (string, error) {
 // The tables stand between these two lines of the page.
 const begin, end = "<!-- make bench writes from here -->\n", "<!-- to here -->\n"
 
-func insert(page, tables string) error {
+// insert puts sections in the place of those of the same heading, and leaves others.
+func insert(page string, sections []section, made map[string]string) error {
 	text, err := os.ReadFile(page)
 	if err != nil {
 		return err
 	}
 	head, rest, ok := strings.Cut(string(text), begin)
-	_, tail, also := strings.Cut(rest, end)
+	was, tail, also := strings.Cut(rest, end)
 	if !ok || !also {
 		return fmt.Errorf("%s has no two lines %q and %q", page, begin, end)
 	}
-	return os.WriteFile(page, []byte(head+begin+"\n"+tables+"\n"+end+tail), 0o644)
+	kept := map[string]string{}
+	for _, part := range strings.Split("\n"+was, "\n## ")[1:] {
+		heading, body, _ := strings.Cut(part, "\n")
+		kept[heading] = strings.TrimSuffix(body, "\n")
+	}
+	maps.Copy(kept, made)
+	var tables strings.Builder
+	for _, s := range sections {
+		if body := kept[s.heading]; body != "" {
+			fmt.Fprintf(&tables, "\n## %s\n%s", s.heading, body)
+		}
+	}
+	return os.WriteFile(page, []byte(head+begin+tables.String()+"\n"+end+tail), 0o644)
 }
 
 // machine says what the numbers depend on.
@@ -131,7 +175,12 @@ func machine(runs int) string {
 			break
 		}
 	}
-	return fmt.Sprintf("Medians of %d runs; %d processors (%s), %s/%s, %s.\n", runs, runtime.NumCPU(), model, runtime.GOOS, runtime.GOARCH, runtime.Version())
+	busy := ""
+	load, _ := os.ReadFile("/proc/loadavg")
+	if fields := strings.Fields(string(load)); len(fields) > 0 {
+		busy = fmt.Sprintf(" The load of the machine was %s when this began.", fields[0])
+	}
+	return fmt.Sprintf("Medians of %d runs; %d processors (%s), %s/%s, %s.%s\n", runs, runtime.NumCPU(), model, runtime.GOOS, runtime.GOARCH, runtime.Version(), busy)
 }
 
 func makePlan(path string, n int) (bytes int64, err error) {

@@ -81,16 +81,23 @@ func watch(pid int, done <-chan struct{}) (peak int64) {
 	}
 }
 
-func resident(pid int) int64 {
-	proc := filepath.Join("/proc", strconv.Itoa(pid))
-	var sum int64
-	if statm, err := os.ReadFile(filepath.Join(proc, "statm")); err == nil {
-		if fields := strings.Fields(string(statm)); len(fields) > 1 {
-			pages, _ := strconv.ParseInt(fields[1], 10, 64)
-			sum = pages * int64(os.Getpagesize())
-		}
+// held is the resident memory of a process by itself, and 0 when it has ended.
+func held(pid int) int64 {
+	statm, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "statm"))
+	if err != nil {
+		return 0
 	}
-	threads, _ := filepath.Glob(filepath.Join(proc, "task", "*", "children"))
+	fields := strings.Fields(string(statm))
+	if len(fields) < 2 {
+		return 0
+	}
+	pages, _ := strconv.ParseInt(fields[1], 10, 64)
+	return pages * int64(os.Getpagesize())
+}
+
+func resident(pid int) int64 {
+	sum := held(pid)
+	threads, _ := filepath.Glob(filepath.Join("/proc", strconv.Itoa(pid), "task", "*", "children"))
 	for _, file := range threads {
 		children, _ := os.ReadFile(file) // one that ended has none
 		for _, child := range strings.Fields(string(children)) {
