@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build tools demo test chaos check fmt vet staticcheck bench microbench fuzz clean go-version
+.PHONY: help build tools demo test chaos conformance check fmt vet staticcheck bench microbench fuzz clean go-version
 
 # One set of flags for build, vet and test: with different flags Go compiles every dependency again,
 # and OPA and CUE take minutes. The caller's own settings must not change what is built.
@@ -21,8 +21,8 @@ SEED ?= $(shell date +%s)
 
 # What demonstration and tests run: the real OpenTofu with providers in a mirror on disk, the real
 # conftest and opa to compare with, and a go test that takes no skipped test for a passed one.
-RUN_TOOLS := tofu terraform-provider-local terraform-provider-random
-TEST_TOOLS := conftest opa gotest postgres
+RUN_TOOLS := tofu terraform-provider-local terraform-provider-random terraform-provider-forge
+TEST_TOOLS := conftest opa gotest postgres go-tfe terraform cue
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,11 +31,12 @@ build: go-version ## build .bin/assize
 	@mkdir -p .bin
 	go build -ldflags "-s -w -X main.version=$(VERSION)" -o .bin/assize ./cmd/assize
 
-demo: build ## plan, judge, refuse, fix and apply one stack, then twelve (under a minute once the tools exist)
+demo: build ## plan, judge, refuse, fix and apply one stack, then twelve, then two in CUE (about a minute once the tools exist)
 	@tools/build $(RUN_TOOLS)
 	@tools/mirror
 	@demo/run.sh
 	@demo/estate.sh
+	@demo/spec.sh
 
 tools: go-version ## build the pinned tools that demo, test and check run
 	@tools/build $(RUN_TOOLS) $(TEST_TOOLS) staticcheck
@@ -46,10 +47,14 @@ test: go-version ## build what the tests need, then run all of them; a skipped t
 	@tools/mirror
 	.bin/gotest -timeout 40m ./...
 
-chaos: go-version ## kill ROUNDS (200) applies at random moments and check what is said of them; SEED repeats a run (about 20 minutes)
+chaos: go-version ## kill applies, and the server below applies, at random moments and check what is said: ROUNDS (200) of each; SEED repeats a run (about half an hour)
 	@tools/build $(RUN_TOOLS) $(TEST_TOOLS)
 	@tools/mirror
-	ROUNDS=$(ROUNDS) SEED=$(SEED) .bin/gotest -count=1 -timeout 60m -run '^TestChaos$$' ./cmd/assize
+	ROUNDS=$(ROUNDS) SEED=$(SEED) .bin/gotest -count=1 -timeout 60m -run '^Test(Server)?Chaos$$' ./cmd/assize
+
+conformance: go-version ## run the tests of go-tfe against the server, those too that are known to fail (docs/conformance.md)
+	@tools/build gotest postgres go-tfe
+	CONFORMANCE=all .bin/gotest -count=1 -parallel 6 -run '^TestConformance' ./internal/tfc
 
 check: fmt vet staticcheck test ## everything that must hold before a change is merged
 
@@ -64,8 +69,9 @@ staticcheck: go-version
 	@tools/build staticcheck
 	.bin/staticcheck ./...
 
-bench: build ## compare with conftest, opa, terramate and terragrunt, and write docs/benchmarks.md (about 15 minutes)
-	@tools/build conftest opa terramate terragrunt
+bench: build ## compare with conftest, opa, terramate, terragrunt and the pg backend of tofu, and write docs/benchmarks.md (about 25 minutes)
+	@tools/build conftest opa terramate terragrunt postgres $(RUN_TOOLS)
+	@tools/mirror
 	go run ./internal/bench -page docs/benchmarks.md
 
 microbench: go-version ## run the Go benchmarks

@@ -26,15 +26,17 @@ var imports = []struct {
 	may string
 }{
 	{"api", ""},
+	{"api/v1", "api"},
 	{"internal/problem", "api"},
 	{"internal/strict", "api problem"},
 	{"internal/redact", ""},
 
 	// Nouns: no I/O, no clock, no randomness.
+	{"internal/spec/naming", ""},
 	{"internal/plan/planjson", "api problem"},
 	{"internal/plan/mark", ""},
 	{"internal/plan/secret", "plan/mark plan/planjson"},
-	{"internal/plan", "api problem plan/mark plan/planjson plan/secret"},
+	{"internal/plan", "api plan/mark plan/planjson plan/secret problem spec/naming"},
 	{"internal/plan/compare", "api plan plan/mark"},
 	{"internal/policy/input", "api problem plan plan/mark plan/planjson"},
 	{"internal/policy", "api problem plan policy/input"},
@@ -43,9 +45,18 @@ var imports = []struct {
 	{"internal/policy/suite", "api policy problem"},
 	{"internal/gate", "api problem policy"},
 	{"internal/identity", "api problem"},
+	{"internal/state", "api problem"},
+	// How a request of the native API is a Go value: the server reads by it, the
+	// client writes by it.
+	{"internal/binding", "api problem strict"},
+	// Asks a server. Others may import it, so it stands beside the documents.
+	{"api/client", "api api/v1 binding problem"},
+	{"internal/credentials", "api problem"},
+	{"internal/state/document", "api plan/planjson plan/secret problem spec/naming"},
 	{"internal/stack", "api problem"},
 	{"internal/settings/template", "stack strict"},
-	{"internal/settings", "api problem settings/template stack strict"},
+	{"internal/settings/shape", ""},
+	{"internal/settings", "api problem settings/shape settings/template stack strict"},
 
 	// How a result looks: report joins the formats, show is the summary of one
 	// plan, contrast the difference of two, graph draws stacks, board a rollout of them, page is how text of unknown origin is made safe to
@@ -94,12 +105,25 @@ var imports = []struct {
 	{"internal/repo/git", "api problem"},
 	{"internal/repo", "api problem policy policy/bundle repo/scan settings stack"},
 	{"internal/tofu", "api problem redact"},
-	{"internal/runner", "api problem plan redact settings stack tofu"},
+
+	// Specifications in CUE: what providers have, said in CUE, and what becomes of a
+	// specification. It evaluates and runs nothing; the runner hands it schemas.
+	{"internal/spec/schema", "api problem"},
+	{"internal/spec", "api problem spec/naming spec/schema"},
+
+	// Turns a plan in the tools' own language into a specification; its files tell what no plan prints.
+	{"internal/spec/convert/native", "api problem spec/schema"},
+	{"internal/spec/convert/cuetext", ""},
+	{"internal/spec/convert", "api problem spec/convert/cuetext spec/convert/native spec/naming spec/schema"},
+	{"internal/runner", "api identity plan problem redact settings spec spec/convert spec/schema stack state/document tofu"},
 
 	// Bytes that are kept, and the one kind of place whose client is so large that
 	// only what serves may link it.
 	{"internal/artifact", "api problem"},
 	{"internal/artifact/s3", "api problem"},
+
+	// Small secrets for a column of the database, with the keys that artifacts have.
+	{"internal/sealed", "api artifact problem"},
 
 	// Makes a stack read what others will put out: it is handed plans, and what
 	// scan has found.
@@ -108,9 +132,28 @@ var imports = []struct {
 	// A private Postgres as processes and files; all SQL, with who may do what asked
 	// beside it, so that no caller can forget to.
 	{"internal/postgres/cluster", "api problem"},
-	{"internal/postgres", "api identity problem"},
+	{"internal/postgres", "api identity problem state"},
 
-	{"internal/cli", "api artifact gate identity plan plan/compare policy policy/bundle policy/except policy/input policy/mutate policy/rules policy/suite policy/translate preview problem repo repo/git repo/scan report report/board report/contrast report/graph report/inforce report/page report/parcel report/trial rollout runner settings stack strict tofu"},
+	// What a server does, and the protocols in which it is asked. control joins what is
+	// more than one guarded method; what is only stored a protocol asks of the store
+	// through it, because permission and audit are in there.
+	{"internal/control", "api artifact identity postgres problem sealed state"},
+	{"internal/tfc", "api control identity postgres problem state"},
+	{"internal/server", "api api/v1 artifact binding control identity postgres problem state"},
+
+	{"internal/signin", "api control postgres problem"},
+
+	// The process of a server: joins the protocols with what they stand on.
+	{"internal/serve", "api artifact artifact/s3 control identity postgres postgres/cluster problem server signin tfc"},
+
+	// Where states come from that are to be imported.
+	{"internal/origin", "api artifact/s3 problem"},
+
+	// Serves agents through commands of ours, in processes of their own.
+	{"internal/mcp", "api problem"},
+
+	{"internal/cli", "api api/client api/v1 artifact binding credentials gate identity mcp origin plan plan/compare policy policy/bundle policy/except policy/input policy/mutate policy/rules policy/suite policy/translate preview problem repo repo/git repo/scan report report/board report/contrast report/graph report/inforce report/page report/parcel report/trial rollout runner serve settings spec stack state state/document strict tofu"},
+	// Where states come from that are to be imported.
 
 	{"cmd/assize", "*"},
 
@@ -122,6 +165,9 @@ var imports = []struct {
 // evaluators: values in, values out. They do no I/O, read no clock and draw no
 // lots, and stay small enough to be held in a head.
 var impurePackages = []string{
+	"api/client",
+	"internal/credentials",
+	"internal/origin",
 	"internal/policy/confine",
 	"internal/repo",
 	"internal/repo/scan",
@@ -129,13 +175,22 @@ var impurePackages = []string{
 	"internal/tofu",
 	"internal/tofu/tofutest",
 	"internal/runner",
+	"internal/spec",
 	"internal/artifact",
 	"internal/artifact/s3",
+	"internal/sealed",
 	"internal/rollout",
 	"internal/preview",
 	"internal/postgres",
 	"internal/postgres/cluster",
 	"internal/postgres/postgrestest",
+	"internal/control",
+	"internal/tfc",
+	"internal/signin",
+	"internal/server",
+	"internal/serve",
+	"internal/serve/servetest",
+	"internal/mcp",
 	"internal/cli",
 	"internal/tidy",
 	"internal/bench",
@@ -174,28 +229,35 @@ func TestPure(t *testing.T) {
 // homes names, for each third-party module or sensitive standard package, the
 // only packages that may import it.
 var homes = map[string]string{
-	"github.com/open-policy-agent/opa/": "internal/policy/regoengine internal/policy/regoengine/builtins internal/policy/regoengine/document internal/policy/regoengine/opabundle internal/policy/regoengine/reach internal/policy/regotest internal/policy/mutate",
-	"cuelang.org/go/":                   "internal/policy/cueengine internal/policy/cuefile internal/policy/mutate",
-	"github.com/go-json-experiment/":    "internal/plan/planjson internal/policy/input internal/policy/regoengine/document",
-	"go.yaml.in/yaml/":                  "internal/strict internal/policy/regoengine",
-	"github.com/bmatcuk/doublestar/":    "internal/repo internal/repo/scan internal/settings",
-	"github.com/hashicorp/hcl/":         "internal/repo/scan",
-	"github.com/zclconf/go-cty/":        "internal/repo/scan",
-	"github.com/robfig/cron/":           "internal/settings",
-	"github.com/gowebpki/jcs":           "internal/gate internal/identity",
-	"github.com/rivo/uniseg":            "internal/report/board",
-	"github.com/spf13/cobra":            "internal/cli cmd/assize",
-	"github.com/jackc/pgx/":             "internal/postgres internal/postgres/postgrestest",
-	"github.com/golang-migrate/":        "internal/postgres",
-	"github.com/riverqueue/":            "internal/postgres",
-	"golang.org/x/sys/":                 "internal/policy/confine internal/tofu",
-	"golang.org/x/term":                 "internal/cli",
-	"gocloud.dev/":                      "internal/artifact internal/artifact/s3",
-	"github.com/tink-crypto/":           "internal/artifact",
-	"github.com/aws/":                   "internal/artifact/s3",
-	"os/exec":                           "internal/repo/git internal/tofu internal/runner internal/policy/confine internal/bench internal/postgres/cluster",
-	"google.golang.org/protobuf/":       "internal/preview",
-	"log":                               "",
+	"github.com/open-policy-agent/opa/":     "internal/policy/regoengine internal/policy/regoengine/builtins internal/policy/regoengine/document internal/policy/regoengine/opabundle internal/policy/regoengine/reach internal/policy/regotest internal/policy/mutate",
+	"cuelang.org/go/":                       "internal/policy/cueengine internal/policy/cuefile internal/policy/mutate internal/spec internal/spec/convert internal/spec/convert/cuetext",
+	"github.com/go-json-experiment/":        "api/client internal/binding internal/plan/planjson internal/policy/input internal/policy/regoengine/document internal/server internal/state",
+	"go.yaml.in/yaml/":                      "internal/strict internal/policy/regoengine internal/server",
+	"github.com/bmatcuk/doublestar/":        "internal/repo internal/repo/scan internal/settings",
+	"github.com/hashicorp/hcl/":             "internal/repo/scan internal/spec/convert/native",
+	"github.com/zclconf/go-cty/":            "internal/repo/scan",
+	"github.com/robfig/cron/":               "internal/settings",
+	"github.com/gowebpki/jcs":               "internal/gate internal/identity",
+	"github.com/rivo/uniseg":                "internal/report/board",
+	"github.com/spf13/cobra":                "internal/cli cmd/assize",
+	"github.com/jackc/pgx/":                 "internal/postgres internal/postgres/postgrestest internal/bench",
+	"github.com/golang-migrate/":            "internal/postgres",
+	"github.com/riverqueue/":                "internal/postgres",
+	"github.com/hashicorp/jsonapi":          "internal/tfc",
+	"github.com/prometheus/":                "internal/serve",
+	"go.opentelemetry.io/":                  "internal/serve",
+	"github.com/coreos/go-oidc/":            "internal/signin",
+	"golang.org/x/oauth2":                   "internal/signin",
+	"golang.org/x/sys/":                     "internal/policy/confine internal/tofu",
+	"golang.org/x/term":                     "internal/cli",
+	"gocloud.dev/":                          "internal/artifact internal/artifact/s3 internal/origin",
+	"github.com/tink-crypto/":               "internal/artifact",
+	"github.com/aws/":                       "internal/artifact/s3",
+	"github.com/modelcontextprotocol/":      "internal/mcp",
+	"os/exec":                               "internal/mcp internal/repo/git internal/tofu internal/runner internal/policy/confine internal/bench internal/postgres/cluster",
+	"google.golang.org/protobuf/":           "internal/preview",
+	"log":                                   "",
+	"github.com/hashicorp/go-retryablehttp": "internal/origin",
 }
 
 func TestImports(t *testing.T) {
