@@ -136,11 +136,26 @@ func (s *Stack) write(config []byte) error {
 	return place(bytes.NewReader(config), path)
 }
 
+// refuseOthers refuses configuration that no specification comes to: the tool would
+// read it as well, and the directory may have come with a checkout (docs/spec.md, rule 20).
+func (s *Stack) refuseOthers() error {
+	names, err := s.list(".", isConfiguration)
+	others := slices.DeleteFunc(names, func(name string) bool { return name == configName })
+	if err != nil || len(others) == 0 {
+		return err
+	}
+	return problem.New(api.Conflict, "%s holds configuration that is not of the specification: %s", s.Session.Dir, strings.Join(others, ", ")).
+		WithHint("remove it; what is to be planned is written in the specification")
+}
+
 func (s *Stack) makeSpec() error {
 	if _, err := Private(s.Dir()); err != nil {
 		return err
 	}
-	return makePrivate(s.Session.Dir)
+	if err := makePrivate(s.Session.Dir); err != nil {
+		return err
+	}
+	return s.refuseOthers()
 }
 
 // lendLock gives the tool the lock file of a specification, which lies where people
