@@ -131,11 +131,7 @@ func noResult() api.Applied {
 }
 
 func applyAlone(ctx context.Context, g *Globals, o applyOptions, result *api.Applied) error {
-	t, err := o.at.find(g)
-	if err != nil {
-		return err
-	}
-	stack, err := t.open(settings.Apply)
+	t, stack, err := o.at.place(g, settings.Apply)
 	if err != nil {
 		return err
 	}

@@ -39,14 +39,7 @@ func newLogCmd(g *Globals) *cobra.Command {
 		Long:  logHelp + exitHelp,
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if len(args) == 1 {
-				at.key = args[0]
-			}
-			t, err := at.find(g)
-			if err != nil {
-				return err
-			}
-			stack, err := t.open(settings.Plan)
+			_, stack, err := at.of(args).place(g, settings.Plan)
 			if err != nil {
 				return err
 			}

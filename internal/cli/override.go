@@ -77,11 +77,7 @@ func newOverrideCmd(g *Globals) *cobra.Command {
 }
 
 func runOverride(g *Globals, o overrideOptions) error {
-	t, err := o.at.find(g)
-	if err != nil {
-		return err
-	}
-	stack, err := t.open(settings.Plan)
+	t, stack, err := o.at.place(g, settings.Plan)
 	if err != nil {
 		return err
 	}

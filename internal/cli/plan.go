@@ -131,11 +131,7 @@ func (f toolFlag) Type() string { return "string" }
 
 // runPlan plans one stack, and says what comes next.
 func runPlan(ctx context.Context, g *Globals, o planOptions) error {
-	t, err := o.at.find(g)
-	if err != nil {
-		return err
-	}
-	stack, err := t.open(settings.Plan)
+	t, stack, err := o.at.place(g, settings.Plan)
 	if err != nil {
 		return err
 	}

@@ -78,14 +78,7 @@ func newSpecWork(g *Globals, use, short, long string, do func(*cobra.Command, *G
 		Long:  long + exitHelp,
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 1 {
-				at.key = args[0]
-			}
-			t, err := at.find(g)
-			if err != nil {
-				return err
-			}
-			stack, err := t.open(settings.Plan)
+			_, stack, err := at.of(args).place(g, settings.Plan)
 			if err != nil {
 				return err
 			}

@@ -32,14 +32,7 @@ func newSpecImport(g *Globals) *cobra.Command {
 		Long:  specImportHelp + exitHelp,
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 1 {
-				at.key = args[0]
-			}
-			t, err := at.find(g)
-			if err != nil {
-				return err
-			}
-			stack, err := t.open(settings.Plan)
+			t, stack, err := at.of(args).place(g, settings.Plan)
 			if err != nil {
 				return err
 			}

@@ -136,13 +136,11 @@ func (e *edit) find(s *document.State, name string) (string, error) {
 // run changes the state of a stack: prepare says how, and said tells the person what
 // has been done, and of which serial the state is now.
 func (e *edit) run(ctx context.Context, g *Globals, prepare func(*document.State) (runner.Edit, error), said func(*Globals, string)) error {
-	t, err := e.at.find(g)
+	t, stack, err := e.at.place(g, settings.Apply)
 	if err != nil {
 		return err
 	}
-	if e.stack, err = t.open(settings.Apply); err != nil {
-		return err
-	}
+	e.stack = stack
 	ctx, sig, stop := listen(ctx)
 	defer stop()
 	w := g.alone(e.stack, sig, filepath.Base(t.dir()), false)

@@ -142,11 +142,7 @@ func newStateQueryCmd(g *Globals) *cobra.Command {
 
 // look reads the state of one stack. What the tool says on the way is no result.
 func (g *Globals) look(ctx context.Context, at where, do func(*document.State) error) error {
-	t, err := at.find(g)
-	if err != nil {
-		return err
-	}
-	stack, err := t.open(settings.Plan)
+	t, stack, err := at.place(g, settings.Plan)
 	if err != nil {
 		return err
 	}

@@ -100,6 +100,24 @@ func (w where) find(g *Globals) (target, error) {
 	return t, err
 }
 
+// of is w, or the stack that the arguments name.
+func (w where) of(args []string) where {
+	if len(args) == 1 {
+		w.key = args[0]
+	}
+	return w
+}
+
+// place is the one stack in its place, for work of one mode; nothing is run yet.
+func (w where) place(g *Globals, mode settings.Mode) (target, *runner.Stack, error) {
+	t, err := w.find(g)
+	if err != nil {
+		return t, nil, err
+	}
+	s, err := t.open(mode)
+	return t, s, err
+}
+
 func targetOf(cfg repo.Config, key stack.Key) (t target, warnings []string, err error) {
 	t.cfg, t.root, t.key = cfg, cfg.Root, key
 	t.settings, warnings, err = effective(cfg, key)
