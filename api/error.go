@@ -28,3 +28,27 @@ func Codes() []Code {
 	return []Code{Invalid, Unauthenticated, Forbidden, NotFound, Conflict, Refused,
 		Locked, Stale, TooLarge, Limited, Unavailable, Internal}
 }
+
+// Status is the code as a status of HTTP, in every protocol that has them. Clients try
+// again after 429 and 5xx, and after nothing else. What is unknown is 500.
+func (c Code) Status() int {
+	switch c {
+	case Invalid:
+		return 422
+	case Unauthenticated:
+		return 401
+	case Forbidden:
+		return 403
+	case NotFound:
+		return 404
+	case Conflict, Refused, Locked, Stale:
+		return 409
+	case TooLarge:
+		return 413
+	case Limited:
+		return 429
+	case Unavailable:
+		return 503
+	}
+	return 500
+}

@@ -22,23 +22,6 @@ type stream struct {
 	write func(io.Writer) error
 }
 
-// statuses is the one table from codes to HTTP, for this protocol
-// (docs/api.md, rule 4). It says the same as the one of internal/tfc.
-var statuses = map[api.Code]int{
-	api.Invalid:         http.StatusUnprocessableEntity,
-	api.Unauthenticated: http.StatusUnauthorized,
-	api.Forbidden:       http.StatusForbidden,
-	api.NotFound:        http.StatusNotFound,
-	api.Conflict:        http.StatusConflict,
-	api.Refused:         http.StatusConflict,
-	api.Locked:          http.StatusConflict,
-	api.Stale:           http.StatusConflict,
-	api.TooLarge:        http.StatusRequestEntityTooLarge,
-	api.Limited:         http.StatusTooManyRequests,
-	api.Unavailable:     http.StatusServiceUnavailable,
-	api.Internal:        http.StatusInternalServerError,
-}
-
 // noSuchThing is the answer about a path that leads nowhere.
 func noSuchThing() *problem.Error {
 	return problem.New(api.NotFound, "there is nothing at this path").WithHint("/openapi.yaml lists what there is")
@@ -72,11 +55,7 @@ func writeError(w http.ResponseWriter, err error) {
 	if doc.Code == api.Unauthenticated {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
-	status, ok := statuses[doc.Code]
-	if !ok {
-		status = http.StatusInternalServerError
-	}
-	_ = writeDocument(w, status, doc) // an error has a form
+	_ = writeDocument(w, doc.Code.Status(), doc) // an error has a form
 }
 
 // send sends a stream. What was sent before an error looks like the beginning of an

@@ -10,30 +10,6 @@ import (
 	"github.com/assize-iac/assize/internal/problem"
 )
 
-// status is the one table from codes to HTTP, for this protocol. Clients try again
-// after 429 and 5xx, and after nothing else.
-func status(c api.Code) int {
-	switch c {
-	case api.Invalid:
-		return http.StatusUnprocessableEntity
-	case api.Unauthenticated:
-		return http.StatusUnauthorized
-	case api.Forbidden:
-		return http.StatusForbidden
-	case api.NotFound:
-		return http.StatusNotFound
-	case api.Conflict, api.Refused, api.Locked, api.Stale:
-		return http.StatusConflict
-	case api.TooLarge:
-		return http.StatusRequestEntityTooLarge
-	case api.Limited:
-		return http.StatusTooManyRequests
-	case api.Unavailable:
-		return http.StatusServiceUnavailable
-	}
-	return http.StatusInternalServerError
-}
-
 // noSuchThing is the answer about whatever is not there, or not for this client to see.
 func noSuchThing() *problem.Error { return problem.New(api.NotFound, "not found") }
 
@@ -59,7 +35,7 @@ func writeError(w http.ResponseWriter, err error) {
 			detail += "; " + p.Hint
 		}
 	}
-	number, title := status(code), string(code)
+	number, title := code.Status(), string(code)
 	if s, ok := errors.AsType[said](err); ok {
 		title = s.title
 		if s.status != 0 {

@@ -37,7 +37,7 @@ func start(t *testing.T) server {
 	t.Cleanup(func() { _ = artifacts.Close() })
 	store := postgrestest.Open(t)
 	failed := func(r *http.Request, err error) {
-		if status(problem.Code(err)) >= 500 {
+		if problem.Code(err).Status() >= 500 {
 			t.Logf("%s %s: %v", r.Method, r.URL.Path, err)
 		}
 	}
