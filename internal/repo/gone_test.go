@@ -19,44 +19,57 @@ import (
 // gone to be those that a scan of the whole base finds (docs/scan.md, rule 29).
 func TestGoneProperty(t *testing.T) {
 	t.Parallel()
-	found := 0
 	rapid.Check(t, func(r *rapid.T) {
-		base, now := t.TempDir(), t.TempDir()
-		edits := drawFiles(r, "base", 1, 10)
-		makeTree(t, base, edits)
-		makeTree(t, now, append(edits, drawFiles(r, "change", 1, 4)...))
-		root, err := settings.ParseRoot(repo.ConfigName, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		cfg := repo.Config{Root: now, Settings: root}
-		is, err := cfg.Stacks("")
+		was := drawFiles(r, "base", 1, 10)
+		got, want, err := gone(t, was, drawFiles(r, "change", 1, 4))
 		if err != nil {
 			r.Skip(err) // there is an assize.yaml at the root
 		}
-		was, err := scan.Checkout(base)
-		if err != nil {
-			t.Fatal(err)
-		}
-		keys, _, err := cfg.Gone(was, is, changedPaths(t, base, now))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got []string
-		for _, key := range keys {
-			if key.Instance == "" {
-				got = append(got, key.Path)
-			}
-		}
-		want := goneByAll(t, was, is)
 		if !slices.Equal(got, want) {
 			r.Fatalf("gone are %q, want %q", got, want)
 		}
-		found += len(want)
 	})
-	if found == 0 {
-		t.Error("nothing was ever gone")
+}
+
+func TestGone(t *testing.T) {
+	t.Parallel()
+	backend := "terraform {\n  backend \"s3\" {\n    key = \"k\"\n  }\n}\n"
+	got, want, err := gone(t, []fileEdit{{name: "a/main.tf", text: backend}, {name: "b/main.tf", text: backend}}, []fileEdit{{name: "a/main.tf"}})
+	if err != nil || !slices.Equal(got, []string{"a"}) || !slices.Equal(want, got) {
+		t.Fatalf("gone are %q, by a scan of the whole base %q, %v; want a", got, want, err)
 	}
+}
+
+// gone changes a tree, and returns the directories of stacks that are gone: those
+// that Gone finds, and those that a scan of the whole base finds.
+func gone(t *testing.T, before, change []fileEdit) (got, want []string, err error) {
+	t.Helper()
+	base, now := t.TempDir(), t.TempDir()
+	makeTree(t, base, before)
+	makeTree(t, now, slices.Concat(before, change))
+	root, err := settings.ParseRoot(repo.ConfigName, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := repo.Config{Root: now, Settings: root}
+	is, err := cfg.Stacks("")
+	if err != nil {
+		return nil, nil, err
+	}
+	was, err := scan.Checkout(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, _, err := cfg.Gone(was, is, changedPaths(t, base, now))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range keys {
+		if key.Instance == "" {
+			got = append(got, key.Path)
+		}
+	}
+	return got, goneByAll(t, was, is), nil
 }
 
 // A fileEdit writes a file, makes a link, or removes what is there.

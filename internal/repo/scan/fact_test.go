@@ -109,7 +109,6 @@ func TestSaying(t *testing.T) {
 // said, for every workspace and place.
 func TestFact(t *testing.T) {
 	t.Parallel()
-	noted := 0
 	rapid.Check(t, func(r *rapid.T) {
 		text := func() string { return rapid.SampledFrom(texts).Draw(r, "text") }
 		var b strings.Builder
@@ -127,22 +126,18 @@ func TestFact(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "data \"terraform_remote_state\" \"r\" {\n%s  backend = %s\n  workspace = %s\n  config = %s\n}\n", each, rapid.SampledFrom([]string{`"s3"`, `"remote"`, `"gcs"`, text()}).Draw(r, "backend"), text(), config)
 		fmt.Fprintf(&b, "provider \"tfe\" {\n  organization = %s\n}\ndata \"tfe_outputs\" \"o\" {\n  organization = %s\n  workspace = %s\n}\n", text(), text(), text())
-		if sameFact(r, map[string]string{"main.tf": b.String()}) {
-			noted++
-		}
+		sameFact(r, map[string]string{"main.tf": b.String()})
 	})
-	if noted == 0 {
-		t.Error("no fact was made")
-	}
 }
 
-// TestFactOfCases does it for the files of every case.
+// TestFactOfCases does it for the files of every case; facts of some can be made.
 func TestFactOfCases(t *testing.T) {
 	t.Parallel()
 	cases, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(cases) == 0 {
 		t.Fatal(err)
 	}
+	noted := 0
 	for _, name := range cases {
 		archive, err := txtar.ParseFile(name)
 		if err != nil {
@@ -159,8 +154,13 @@ func TestFactOfCases(t *testing.T) {
 			}
 		}
 		for _, files := range dirs {
-			sameFact(t, files)
+			if sameFact(t, files) {
+				noted++
+			}
 		}
+	}
+	if noted == 0 {
+		t.Error("no fact was made")
 	}
 }
 
