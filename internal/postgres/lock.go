@@ -71,9 +71,13 @@ func (v *View) locks(ctx context.Context, stacks ...string) (map[string]*Lock, e
 	if err != nil {
 		return nil, err
 	}
+	return collectLocks(rows)
+}
+
+func collectLocks(rows pgx.Rows) (map[string]*Lock, error) {
 	all := map[string]*Lock{}
 	var l Lock
-	_, err = pgx.ForEachRow(rows, []any{&l.ID, &l.Stack, &l.Holder.Kind, &l.Holder.ID, &l.Holder.Name, &l.Holder.Organisation,
+	_, err := pgx.ForEachRow(rows, []any{&l.ID, &l.Stack, &l.Holder.Kind, &l.Holder.ID, &l.Holder.Name, &l.Holder.Organisation,
 		&l.Team, &l.Reason, &l.Document, &l.Seen, &l.Since}, func() error {
 		one := l
 		one.Since = l.Since.UTC()

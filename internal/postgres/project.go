@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"encoding/json"
-	"maps"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
@@ -123,43 +122,17 @@ func (v *View) Project(ctx context.Context, who identity.Principal, id string) (
 	return p, err
 }
 
-const sqlProjectsOf = `
-	SELECT id, organisation, name, settings FROM projects WHERE id IN (
-		SELECT project FROM stacks WHERE organisation = @organisation AND id = ANY(@ids)
-			AND (@whole OR project = ANY(@projects) OR id = ANY(@stacks)))`
+const sqlProjectsByID = `
+	SELECT id, organisation, name, settings FROM projects WHERE id = ANY(@ids)`
 
-// ProjectsOf are the projects of those stacks of an organisation that the principal
-// may see, by their ids: who sees a stack sees what it inherits.
-func (v *View) ProjectsOf(ctx context.Context, who identity.Principal, organisation string, stacks ...string) (map[string]Project, error) {
-	grants, err := v.grantsOf(ctx, who)
-	if err != nil {
-		return nil, err
-	}
-	args := pgx.NamedArgs{"organisation": organisation, "ids": stacks}
-	reach(grants, organisation, args)
-	rows, err := v.tx.Query(ctx, sqlProjectsOf, args)
-	if err != nil {
-		return nil, err
-	}
-	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (Project, error) { return scanProject(row) })
-	if err != nil {
-		return nil, err
-	}
+// collectProjects are projects by their ids.
+func collectProjects(rows pgx.Rows) (map[string]Project, error) {
 	all := map[string]Project{}
+	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (Project, error) { return scanProject(row) })
 	for _, p := range found {
 		all[p.ID] = p
 	}
-	return all, v.tagProjects(ctx, all)
-}
-
-// tagProjects adds to projects their tags.
-func (v *View) tagProjects(ctx context.Context, projects map[string]Project) error {
-	tags, err := v.tagsOf(ctx, slices.Collect(maps.Keys(projects))...)
-	for id, p := range projects {
-		p.Tags = tags[id]
-		projects[id] = p
-	}
-	return err
+	return all, err
 }
 
 const sqlProjects = `

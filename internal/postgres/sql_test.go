@@ -95,13 +95,17 @@ func TestNoOtherSQL(t *testing.T) {
 				return true
 			}
 			s, ok := c.Fun.(*ast.SelectorExpr)
-			if !ok || !slices.Contains([]string{"Exec", "Query", "QueryRow"}, s.Sel.Name) || len(c.Args) < 2 {
+			if !ok {
+				return true
+			}
+			place, sends := map[string]int{"Exec": 1, "Query": 1, "QueryRow": 1, "Queue": 0}[s.Sel.Name]
+			if !sends || len(c.Args) < 2 {
 				return true
 			}
 			passed++
-			name, ok := c.Args[1].(*ast.Ident)
+			name, ok := c.Args[place].(*ast.Ident)
 			if !ok || !strings.HasPrefix(name.Name, "sql") && name.Name != "query" {
-				t.Errorf("%s: a call of %s has %T for a statement, want a sql constant", f.Name.Name, s.Sel.Name, c.Args[1])
+				t.Errorf("%s: a call of %s has %T for a statement, want a sql constant", f.Name.Name, s.Sel.Name, c.Args[place])
 			}
 			return true
 		})
@@ -169,7 +173,7 @@ func TestSchema(t *testing.T) {
 func TestEveryMethodIsGuarded(t *testing.T) {
 	t.Parallel()
 	// Where principals come from; what only lists what somebody's roles reach.
-	free := []string{"Authenticate", "AuthenticateUpload", "Uploader", "Organisations", "Projects", "ProjectsOf", "Stacks", "StacksAfter", "OwnGrants"}
+	free := []string{"Authenticate", "AuthenticateUpload", "Uploader", "Organisations", "Projects", "Stacks", "StacksAfter", "OwnGrants"}
 	guards := []string{"guard", "guardOwn", "guardToken", "guardRecovery", "permit", "permitOwn", "changeTeam", "guardGrants", "refuse", "home", "Stack",
 		"changeMemberships", "changeAccess", "guardSite", "permitAudit", "changeTags", "variables"}
 	methods := 0

@@ -104,6 +104,10 @@ func (v *View) currents(ctx context.Context, stacks ...string) (map[string]*Stat
 	if err != nil {
 		return nil, err
 	}
+	return collectCurrents(rows)
+}
+
+func collectCurrents(rows pgx.Rows) (map[string]*StateVersion, error) {
 	all := map[string]*StateVersion{}
 	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (StateVersion, error) { return scanState(row) })
 	for _, version := range found {

@@ -144,10 +144,14 @@ func (v *View) tagsOf(ctx context.Context, ids ...string) (map[string][]Tag, err
 	if err != nil {
 		return nil, err
 	}
+	return collectTags(rows)
+}
+
+func collectTags(rows pgx.Rows) (map[string][]Tag, error) {
 	all := map[string][]Tag{}
 	var of string
 	var t Tag
-	_, err = pgx.ForEachRow(rows, []any{&of, &t.ID, &t.Key, &t.Value}, func() error {
+	_, err := pgx.ForEachRow(rows, []any{&of, &t.ID, &t.Key, &t.Value}, func() error {
 		all[of] = append(all[of], t)
 		return nil
 	})

@@ -17,10 +17,14 @@ func listConsumers(r *request) (answer, error) {
 	var docs []*workspaceDoc
 	err := r.view(func(v *postgres.View) error {
 		found, err := v.Consumers(r.Context(), r.who, r.PathValue("workspace"))
+		if err != nil || len(found) == 0 {
+			return err
+		}
+		o, err := v.HomeOf(r.Context(), r.who, found[0].Organisation)
 		if err != nil {
 			return err
 		}
-		docs, err = r.workspaceDocs(v, part(found, &p))
+		docs, err = r.workspaceDocs(v, o, part(found, &p))
 		return err
 	})
 	return listed(docs, p), err

@@ -162,55 +162,46 @@ func newWorkspacePermissions(grants []identity.Grant, s postgres.Stack) workspac
 
 // A shelf is what the documents of workspaces of one organisation share.
 type shelf struct {
+	home         postgres.Organisation
 	organisation *organisationDoc
 	grants       []identity.Grant
-	projects     map[string]*projectDoc      // by id
-	above        map[string]postgres.Project // the same
+	projects     map[string]*projectDoc // by id
 }
 
-// shelf is what the documents of these stacks, which are of one organisation, share.
-func (r *request) shelf(v *postgres.View, stacks []postgres.Stack) (*shelf, error) {
-	o, err := v.HomeOf(r.Context(), r.who, stacks[0].Organisation)
+// shelf is what the documents of stacks of an organisation share.
+func (r *request) shelf(v *postgres.View, o postgres.Organisation) (*shelf, error) {
+	grants, err := v.OwnGrants(r.Context(), r.who)
 	if err != nil {
 		return nil, err
 	}
-	sh := &shelf{projects: map[string]*projectDoc{}}
-	if sh.grants, err = v.OwnGrants(r.Context(), r.who); err != nil {
-		return nil, err
+	doc, err := newOrganisationDoc(o, grants)
+	return &shelf{home: o, organisation: doc, grants: grants, projects: map[string]*projectDoc{}}, err
+}
+
+// project is the document of a project, made once.
+func (sh *shelf) project(p postgres.Project) (_ *projectDoc, err error) {
+	if sh.projects[p.ID] == nil {
+		sh.projects[p.ID], err = newProjectDoc(p, sh.home)
 	}
-	if sh.organisation, err = newOrganisationDoc(o, sh.grants); err != nil {
-		return nil, err
-	}
-	var ids []string
-	for _, s := range stacks {
-		ids = append(ids, s.ID)
-	}
-	if sh.above, err = v.ProjectsOf(r.Context(), r.who, o.ID, ids...); err != nil {
-		return nil, err
-	}
-	for id, p := range sh.above {
-		if sh.projects[id], err = newProjectDoc(p, o); err != nil {
-			return nil, err
-		}
-	}
-	return sh, nil
+	return sh.projects[p.ID], err
 }
 
 // workspaceDoc is a stack as the client sees it.
 func (r *request) workspaceDoc(v *postgres.View, s postgres.Stack) (*workspaceDoc, error) {
-	docs, err := r.workspaceDocs(v, []postgres.Stack{s})
+	o, err := v.HomeOf(r.Context(), r.who, s.Organisation)
+	if err != nil {
+		return nil, err
+	}
+	docs, err := r.workspaceDocs(v, o, []postgres.Stack{s})
 	if err != nil {
 		return nil, err
 	}
 	return docs[0], r.given(v, docs[0])
 }
 
-// workspaceDocs are stacks of one organisation as the client sees them.
-func (r *request) workspaceDocs(v *postgres.View, stacks []postgres.Stack) ([]*workspaceDoc, error) {
-	if len(stacks) == 0 {
-		return nil, nil
-	}
-	sh, err := r.shelf(v, stacks)
+// workspaceDocs are stacks of an organisation as the client sees them.
+func (r *request) workspaceDocs(v *postgres.View, o postgres.Organisation, stacks []postgres.Stack) ([]*workspaceDoc, error) {
+	sh, err := r.shelf(v, o)
 	if err != nil {
 		return nil, err
 	}
@@ -224,7 +215,7 @@ func (r *request) workspaceDocs(v *postgres.View, stacks []postgres.Stack) ([]*w
 			d.CurrentState, d.ResourceCount = r.newStateVersionDoc(*s.State), s.State.Resources
 		}
 		if slices.Contains(r.include(), "effective_tag_bindings") {
-			d.EffectiveTags = newEffectiveDocs(s.Tags, s.ID, sh.above[s.Project])
+			d.EffectiveTags = newEffectiveDocs(s.Tags, s.ID, s.Above)
 		}
 		docs = append(docs, d)
 	}
@@ -237,9 +228,9 @@ func (sh *shelf) workspaceDoc(s postgres.Stack) (*workspaceDoc, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := sh.projects[s.Project]
-	if p == nil {
-		return nil, noSuchThing() // it was moved after it was read
+	p, err := sh.project(s.Above)
+	if err != nil {
+		return nil, err
 	}
 	own := w.ExecutionMode != ""
 	d := &workspaceDoc{ID: s.ID, Name: s.Name, CreatedAt: s.Created, UpdatedAt: s.Updated, Source: "tfe-api",
@@ -286,7 +277,7 @@ func listWorkspaces(r *request) (answer, error) {
 			return err
 		}
 		p.total = total
-		docs, err = r.workspaceDocs(v, found)
+		docs, err = r.workspaceDocs(v, o, found)
 		return err
 	})
 	return listed(docs, p), err
