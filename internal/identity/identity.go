@@ -51,7 +51,11 @@ func NewID(prefix string, random [16]byte) string { return prefix + base62(rando
 // there is such a thing.
 func IsID(prefix, text string) bool {
 	rest, ok := strings.CutPrefix(text, prefix)
-	return ok && len(rest) == idDigits && strings.Trim(rest, digits62) == ""
+	return ok && len(rest) == idDigits && !strings.ContainsFunc(rest, notBase62)
+}
+
+func notBase62(r rune) bool {
+	return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 }
 
 // digits62 are the digits of base 62 in the order of [big.Int.Text], letters and

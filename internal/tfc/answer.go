@@ -3,6 +3,7 @@ package tfc
 import (
 	"encoding/json"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -68,9 +69,7 @@ func (a answer) encode(r *request) ([]byte, error) {
 		return nil, err
 	}
 	wanted := append(r.include(), a.with...)
-	if err := spread(payload); err != nil {
-		return nil, err
-	}
+	spread(payload)
 	switch p := payload.(type) {
 	case *jsonapi.OnePayload:
 		p.Included = included([]*jsonapi.Node{p.Data}, p.Included, wanted)
@@ -90,7 +89,7 @@ const settings = "*"
 // spread puts the settings of all documents where clients look for them. What a
 // document has an attribute of its own for, that attribute says. And it takes away
 // links that are none.
-func spread(payload jsonapi.Payloader) error {
+func spread(payload jsonapi.Payloader) {
 	var nodes []*jsonapi.Node
 	switch p := payload.(type) {
 	case *jsonapi.OnePayload:
@@ -102,26 +101,28 @@ func spread(payload jsonapi.Payloader) error {
 		if n.Links != nil && len(*n.Links) == 0 {
 			n.Links = nil
 		}
-		object, ok := n.Attributes[settings]
-		if !ok {
-			continue
-		}
-		delete(n.Attributes, settings)
-		text, err := json.Marshal(object)
-		if err != nil {
-			return err
-		}
-		members := map[string]json.RawMessage{}
-		if err := json.Unmarshal(text, &members); err != nil {
-			return err
-		}
-		for name, value := range members {
-			if _, own := n.Attributes[name]; !own {
-				n.Attributes[name] = value
-			}
+		if object, ok := n.Attributes[settings]; ok {
+			delete(n.Attributes, settings)
+			addMembers(n.Attributes, reflect.ValueOf(object))
 		}
 	}
-	return nil
+}
+
+// addMembers adds the fields of a struct to attributes, but for what these say
+// already, under the names that they have in JSON.
+func addMembers(attributes map[string]any, object reflect.Value) {
+	for i := range object.NumField() {
+		field, value := object.Type().Field(i), object.Field(i)
+		if field.Anonymous {
+			addMembers(attributes, value)
+			continue
+		}
+		name, option, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if _, own := attributes[name]; own || option == "omitempty" && value.IsZero() {
+			continue
+		}
+		attributes[name] = value.Interface()
+	}
 }
 
 // include are the relations whose documents a client wants in the same answer,
