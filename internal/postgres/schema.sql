@@ -328,6 +328,7 @@ TABLE stacks
   CONSTRAINT stacks_pkey PRIMARY KEY (id)
   CONSTRAINT stacks_project FOREIGN KEY (organisation, project) REFERENCES projects(organisation, id)
   CONSTRAINT stacks_settings_check CHECK ((jsonb_typeof(settings) = 'object'::text))
+  CREATE INDEX stacks_by_part ON public.stacks USING gin (trigrams(name)) WITH (fastupdate=off)
   CREATE INDEX stacks_by_project ON public.stacks USING btree (project, lower(name)) INCLUDE (name, organisation, id)
   CREATE UNIQUE INDEX stacks_name ON public.stacks USING btree (organisation, lower(name)) INCLUDE (name, project, id)
   CREATE TRIGGER count_stacks AFTER INSERT OR DELETE OR UPDATE OF project ON public.stacks FOR EACH ROW EXECUTE FUNCTION count_stacks()
@@ -672,3 +673,13 @@ BEGIN
 	FROM state_versions v WHERE v.stack = OLD.id AND v.status = 'finalized' ORDER BY v.sequence DESC LIMIT 1;
 	RETURN OLD;
 END $function$
+
+CREATE OR REPLACE FUNCTION public.trigrams(text)
+ RETURNS text[]
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+AS $function$
+	SELECT array_agg(DISTINCT substr(name, place, 3))
+	FROM lower(left($1, 100)) AS name, generate_series(1, length(name) - 2) AS place
+	WHERE strpos(substr(name, place, 3), '*') = 0
+$function$

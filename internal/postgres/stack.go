@@ -246,25 +246,18 @@ const sqlStackCount = `
 	FROM projects
 	WHERE organisation = @organisation AND (@project::text IS NULL OR id = @project) AND (@whole OR id = ANY(@projects))`
 
-const sqlStackCountOf = `
-	SELECT count(*) FROM stacks
+const sqlStackPlaces = `
+	SELECT id FROM stacks
 	WHERE organisation = @organisation AND (@whole OR project = ANY(@projects) OR id = ANY(@stacks))
 		AND (@project::text IS NULL OR project = @project)
-		AND (@name::text IS NULL OR strpos(lower(name), lower(@name)) > 0)
-		AND (@wildcard::text IS NULL OR lower(name) LIKE lower(@wildcard))
-		AND (@keys::text[] IS NULL OR id IN (
-			SELECT g.stack FROM unnest(@keys::text[], @values::text[]) AS w (key, value)
-				JOIN tags t ON t.organisation = @organisation AND t.key = w.key
-				JOIN tagged g ON g.tag = t.id AND w.value IN ('', g.value)
-			GROUP BY g.stack HAVING count(*) = cardinality(@keys)))
-		AND (@without::text[] IS NULL OR NOT EXISTS (
-			SELECT FROM tagged g JOIN tags t ON t.id = g.tag WHERE g.stack = stacks.id AND t.key = ANY(@without)))`
+	ORDER BY CASE WHEN @descending THEN NULL ELSE lower(name) END, CASE WHEN @descending THEN lower(name) END DESC
+	LIMIT @limit OFFSET @offset`
 
-const sqlStacks = `
-	SELECT id, s.organisation, s.project, s.name, s.settings, s.created_at, s.updated_at FROM (
-	SELECT id, row_number() OVER () AS place FROM (SELECT id FROM stacks
+const sqlStacksFound = `
+	SELECT count(*), coalesce((array_agg(id))[@offset + 1 : @offset + @limit], '{}') FROM (SELECT id FROM stacks
 	WHERE organisation = @organisation AND (@whole OR project = ANY(@projects) OR id = ANY(@stacks))
 		AND (@project::text IS NULL OR project = @project)
+		AND (trigrams(@part) IS NULL OR trigrams(name) @> trigrams(@part))
 		AND (@name::text IS NULL OR strpos(lower(name), lower(@name)) > 0)
 		AND (@wildcard::text IS NULL OR lower(name) LIKE lower(@wildcard))
 		AND (@keys::text[] IS NULL OR id IN (
@@ -274,12 +267,16 @@ const sqlStacks = `
 			GROUP BY g.stack HAVING count(*) = cardinality(@keys)))
 		AND (@without::text[] IS NULL OR NOT EXISTS (
 			SELECT FROM tagged g JOIN tags t ON t.id = g.tag WHERE g.stack = stacks.id AND t.key = ANY(@without)))
-	ORDER BY CASE WHEN @descending THEN NULL ELSE lower(name) END, CASE WHEN @descending THEN lower(name) END DESC
-	LIMIT @limit OFFSET @offset) AS page) AS page JOIN stacks s USING (id)
-	ORDER BY place`
+	ORDER BY CASE WHEN @descending THEN NULL ELSE lower(name) END, CASE WHEN @descending THEN lower(name) END DESC) AS found`
+
+const sqlStacksByID = `
+	SELECT id, organisation, project, name, settings, created_at, updated_at FROM stacks WHERE id = ANY(@ids)
+	ORDER BY array_position(@ids, id)`
 
 // Stacks are those of an organisation that the principal may see and that q asks
 // for, and how many there are without its limit. To see none is no refusal.
+//
+// Which stacks are on the page is found in the indexes alone; only then are they read.
 func (v *View) Stacks(ctx context.Context, who identity.Principal, q StackQuery) ([]Stack, int, error) {
 	grants, err := v.grantsOf(ctx, who)
 	if err != nil {
@@ -287,12 +284,17 @@ func (v *View) Stacks(ctx context.Context, who identity.Principal, q StackQuery)
 	}
 	args := q.args()
 	reach(grants, q.Organisation, args)
-	total, err := v.countStacks(ctx, q, args)
+	var ids []string
+	var total int
+	if q.picks() {
+		err = v.tx.QueryRow(ctx, sqlStacksFound, planned, args).Scan(&total, &ids)
+	} else {
+		ids, total, err = v.stackPlaces(ctx, q, args)
+	}
 	if err != nil {
 		return nil, 0, err
 	}
-	turned := q.turn(total, args)
-	rows, err := v.tx.Query(ctx, sqlStacks, planned, args)
+	rows, err := v.tx.Query(ctx, sqlStacksByID, pgx.NamedArgs{"ids": ids})
 	if err != nil {
 		return nil, 0, err
 	}
@@ -300,10 +302,31 @@ func (v *View) Stacks(ctx context.Context, who identity.Principal, q StackQuery)
 	if err != nil {
 		return nil, 0, err
 	}
-	if turned {
-		slices.Reverse(found)
-	}
 	return found, total, v.complete(ctx, found)
+}
+
+// picks reports whether stacks have to be looked at to know whether they are wanted.
+func (q StackQuery) picks() bool {
+	return q.Name != "" || q.Wildcard != "" || len(q.Tags)+len(q.Without) != 0
+}
+
+// stackPlaces are the stacks of a page where all are wanted, and how many there are,
+// which is known without counting them.
+func (v *View) stackPlaces(ctx context.Context, q StackQuery, args pgx.NamedArgs) ([]string, int, error) {
+	var total int
+	if err := v.tx.QueryRow(ctx, sqlStackCount, args).Scan(&total); err != nil {
+		return nil, 0, err
+	}
+	turned := q.turn(total, args)
+	rows, err := v.tx.Query(ctx, sqlStackPlaces, planned, args)
+	if err != nil {
+		return nil, 0, err
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if turned {
+		slices.Reverse(ids)
+	}
+	return ids, total, err
 }
 
 // turn has a page of the second half of a list read from its end: the database
@@ -321,18 +344,6 @@ func (q StackQuery) turn(total int, args pgx.NamedArgs) bool {
 // not asked for then costs nothing.
 const planned = pgx.QueryExecModeCacheDescribe
 
-// countStacks is how many there are. Without a condition on the stacks themselves
-// that is known already.
-func (v *View) countStacks(ctx context.Context, q StackQuery, args pgx.NamedArgs) (int, error) {
-	query := sqlStackCount
-	if q.Name != "" || q.Wildcard != "" || len(q.Tags)+len(q.Without) != 0 {
-		query = sqlStackCountOf
-	}
-	var total int
-	err := v.tx.QueryRow(ctx, query, planned, args).Scan(&total)
-	return total, err
-}
-
 func (q StackQuery) args() pgx.NamedArgs {
 	wildcard := strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`, `*`, `%`).Replace(q.Wildcard)
 	var keys, values []string // nil, which is NULL, asks for none
@@ -343,7 +354,7 @@ func (q StackQuery) args() pgx.NamedArgs {
 		keys, values = append(keys, t.Key), append(values, t.Value)
 	}
 	return pgx.NamedArgs{"organisation": q.Organisation, "project": null(q.Project), "name": null(q.Name),
-		"wildcard": null(wildcard), "keys": keys, "values": values, "without": q.Without,
+		"wildcard": null(wildcard), "part": q.Name + "*" + q.Wildcard, "keys": keys, "values": values, "without": q.Without,
 		"descending": q.Descending, "limit": q.Limit, "offset": q.Offset}
 }
 

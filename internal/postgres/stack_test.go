@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -78,31 +80,34 @@ func wanted(q postgres.StackQuery, s postgres.Stack) bool {
 			return false
 		}
 	}
+	wildcard := "^" + strings.ReplaceAll(regexp.QuoteMeta(strings.ToLower(q.Wildcard)), `\*`, ".*") + "$"
 	return (q.Project == "" || q.Project == s.Project) && strings.Contains(name, strings.ToLower(q.Name)) &&
-		(q.Wildcard == "" || strings.HasPrefix(name, strings.TrimSuffix(strings.ToLower(q.Wildcard), "*"))) &&
+		(q.Wildcard == "" || regexp.MustCompile(wildcard).MatchString(name)) &&
 		!slices.ContainsFunc(s.Tags, func(t postgres.Tag) bool { return slices.Contains(q.Without, t.Key) })
 }
+
+// people are those who see different stacks, in an order that is always the same.
+func (s shelf) people() []identity.Principal {
+	return slices.SortedFunc(maps.Keys(s.sees), func(a, b identity.Principal) int { return cmp.Compare(a.Name, b.Name) })
+}
+
+// searches are what somebody searches for: less than three characters, of which the index
+// for parts of names knows nothing, three, more, and what is in no name.
+var searches = []string{"", "", "1", "_", "%", `\`, "_a", "app", "APP", "a-1", "1_App", "App*", "a*p", "ä_app", strings.Repeat("long", 50)}
 
 // TestPagesOfStacks: whoever turns all pages of whatever list sees each stack once,
 // in order, that they asked for and may see; and the count says how many.
 func TestPagesOfStacks(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
-	people := slices.SortedFunc(func(yield func(identity.Principal) bool) {
-		for who := range s.sees {
-			if !yield(who) {
-				return
-			}
-		}
-	}, func(a, b identity.Principal) int { return cmp.Compare(a.Name, b.Name) })
 	tags := rapid.SampledFrom([]postgres.Tag{{Key: "all"}, {Key: "env"}, {Key: "env", Value: "dev"}, {Key: "third-1"}, {Key: "none"}})
 	rapid.Check(t, func(t *rapid.T) {
-		who := rapid.SampledFrom(people).Draw(t, "who")
+		who := rapid.SampledFrom(s.people()).Draw(t, "who")
 		q := postgres.StackQuery{
 			Organisation: s.org,
 			Project:      rapid.SampledFrom([]string{"", "", s.stacks[0].Project, "prj_nothing"}).Draw(t, "project"),
-			Name:         rapid.SampledFrom([]string{"", "", "app", "1", "_", "%", `\`}).Draw(t, "name"),
-			Wildcard:     rapid.SampledFrom([]string{"", "", "a*", "B1*", "_*", "%*"}).Draw(t, "wildcard"),
+			Name:         rapid.SampledFrom(searches).Draw(t, "name"),
+			Wildcard:     rapid.SampledFrom([]string{"", "", "a*", "B1*", "_*", "%*", "*", "*App", "a-*_aPP", "*_a*p", "*1*_ap*", "a2_App"}).Draw(t, "wildcard"),
 			Tags:         rapid.SliceOfN(tags, 0, 2).Draw(t, "tags"),
 			Without:      rapid.SampledFrom([][]string{nil, nil, {"third-0"}, {"env", "none"}}).Draw(t, "without"),
 			Descending:   rapid.Bool().Draw(t, "descending"),
@@ -132,6 +137,45 @@ func TestPagesOfStacks(t *testing.T) {
 				t.Fatal(err)
 			}
 			q.Offset += q.Limit
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q\nwant %q", got, want)
+		}
+	})
+}
+
+// TestStacksAfterEachOther: whoever turns the pages of /v1 sees each stack once, in
+// order, that they asked for and may see.
+func TestStacksAfterEachOther(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	rapid.Check(t, func(t *rapid.T) {
+		who := rapid.SampledFrom(s.people()).Draw(t, "who")
+		p := postgres.StackPage{
+			Organisation: s.org,
+			Project:      rapid.SampledFrom([]string{"", "", s.stacks[0].Project, "prj_nothing"}).Draw(t, "project"),
+			Search:       rapid.SampledFrom(searches).Draw(t, "search"),
+			Limit:        rapid.IntRange(5, 25).Draw(t, "limit"),
+		}
+		var want, got []string
+		for _, stack := range s.stacks {
+			if s.sees[who](stack) && wanted(postgres.StackQuery{Project: p.Project, Name: p.Search}, stack) {
+				want = append(want, stack.Name)
+			}
+		}
+		for page := p.Limit; page == p.Limit; {
+			err := s.store.View(context.Background(), func(v *postgres.View) error {
+				found, err := v.StacksAfter(context.Background(), who, p)
+				for _, stack := range found {
+					got = append(got, stack.Name)
+					p.After = stack.Name
+				}
+				page = len(found)
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%q\nwant %q", got, want)

@@ -23,6 +23,7 @@ const sqlStackPage = `
 	WHERE organisation = @organisation AND lower(name) > lower(@after)
 		AND (@whole OR project = ANY(@projects) OR id = ANY(@stacks))
 		AND (@project::text IS NULL OR project = @project)
+		AND (trigrams(@search) IS NULL OR trigrams(name) @> trigrams(@search))
 		AND (@search::text IS NULL OR strpos(lower(name), lower(@search)) > 0)
 	ORDER BY lower(name) LIMIT @limit) AS page JOIN stacks s USING (id)
 	ORDER BY lower(s.name)`
