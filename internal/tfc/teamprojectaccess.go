@@ -8,12 +8,13 @@ import (
 )
 
 func teamProjectAccesses() []route {
+	k := projectAccess()
 	return []route{
-		{pattern: "GET /api/v2/team-projects", do: listTeamProjectAccesses},
-		{pattern: "POST /api/v2/team-projects", do: addTeamProjectAccess},
-		{pattern: "GET /api/v2/team-projects/{access}", do: readTeamProjectAccess},
-		{pattern: "PATCH /api/v2/team-projects/{access}", do: updateTeamProjectAccess},
-		{pattern: "DELETE /api/v2/team-projects/{access}", do: removeTeamProjectAccess},
+		{pattern: "GET /api/v2/team-projects", do: k.list},
+		{pattern: "POST /api/v2/team-projects", do: k.add},
+		{pattern: "GET /api/v2/team-projects/{access}", do: k.read},
+		{pattern: "PATCH /api/v2/team-projects/{access}", do: k.update},
+		{pattern: "DELETE /api/v2/team-projects/{access}", do: k.remove},
 	}
 }
 
@@ -110,131 +111,32 @@ func customProjectOf(a postgres.Access) (customProject, error) {
 	return f, nil
 }
 
-func newTeamProjectAccessDoc(a postgres.Access) (*teamProjectAccessDoc, error) {
-	f, err := customProjectOf(a)
-	return &teamProjectAccessDoc{ID: a.ID, Access: levelOf(projectLevels, a), Project: f.Project, Workspace: f.Workspace,
-		Team: &teamRef{a.Holder}, Of: &projectRef{a.Scope.Project}}, err
-}
-
 // A teamProjectAccessChange is what a client wants a team to have.
 type teamProjectAccessChange struct {
 	ID      string      `jsonapi:"primary,team-projects"`
 	Access  *string     `jsonapi:"attr,access"`
 	Team    *teamRef    `jsonapi:"relation,team"`
 	Project *projectRef `jsonapi:"relation,project"`
-	flags   change
 }
 
-func (r *request) teamProjectAccessChange() (teamProjectAccessChange, error) {
-	var c teamProjectAccessChange
-	var err error
-	c.flags, err = r.decodeChange(&c)
-	return c, err
-}
-
-// onto is the access that a team shall have in place of another.
-func (c teamProjectAccessChange) onto(had postgres.Access) (postgres.Access, error) {
-	level := levelOf(projectLevels, had)
-	if c.Access != nil {
-		level = *c.Access
-	}
-	flags, err := customProjectOf(had)
-	if err != nil {
-		return had, err
-	}
-	if err := errorsOf(c.flags.refuseFlags(level, customFlagNames), c.flags.onto(&flags), flags.check()); err != nil {
-		return had, err
-	}
-	return grantAt(projectLevels, level, flags, flags.allow(), had.Holder, had.Scope)
-}
-
-func listTeamProjectAccesses(r *request) (answer, error) {
-	p := r.paging()
-	docs := []*teamProjectAccessDoc{}
-	err := r.view(func(v *postgres.View) error {
-		project, err := v.Project(r.Context(), r.who, r.URL.Query().Get("filter[project][id]"))
-		if err != nil {
-			return err
-		}
-		all, err := v.Accesses(r.Context(), r.who, identity.Scope{Organisation: project.Organisation, Project: project.ID})
-		if err != nil {
-			return err
-		}
-		for _, a := range part(all, &p) {
-			d, err := newTeamProjectAccessDoc(a)
-			if err != nil {
-				return err
+func projectAccess() accessKind[teamProjectAccessDoc, teamProjectAccessChange, customProject] {
+	return accessKind[teamProjectAccessDoc, teamProjectAccessChange, customProject]{
+		place: "project", level: identity.Project, levels: projectLevels, names: customFlagNames,
+		scope: func(r *request, v *postgres.View, id string) (identity.Scope, error) {
+			p, err := v.Project(r.Context(), r.who, id)
+			return identity.Scope{Organisation: p.Organisation, Project: p.ID}, err
+		},
+		wish: func(sent *teamProjectAccessChange) accessWish {
+			w := accessWish{level: sent.Access, team: sent.Team}
+			if sent.Project != nil {
+				w.place = &sent.Project.ID
 			}
-			docs = append(docs, d)
-		}
-		return nil
-	})
-	return listed(docs, p), err
-}
-
-func addTeamProjectAccess(r *request) (answer, error) {
-	c, err := r.teamProjectAccessChange()
-	if err := errorsOf(err, must(c.Team, "team"), must(c.Project, "project"), must(c.Access, "access")); err != nil {
-		return answer{}, err
+			return w
+		},
+		flags: customProjectOf, check: customProject.check, allow: customProject.allow,
+		show: func(a postgres.Access, level string, f customProject) *teamProjectAccessDoc {
+			return &teamProjectAccessDoc{ID: a.ID, Access: level, Project: f.Project, Workspace: f.Workspace,
+				Team: &teamRef{a.Holder}, Of: &projectRef{a.Scope.Project}}
+		},
 	}
-	var doc *teamProjectAccessDoc
-	err = r.update(func(u *postgres.Update) error {
-		project, err := u.Project(r.Context(), r.who, c.Project.ID)
-		if err != nil {
-			return err
-		}
-		at := identity.Scope{Organisation: project.Organisation, Project: project.ID}
-		nothing := postgres.Access{Level: customLevel, Holding: postgres.Holding{Holder: c.Team.ID, Grant: identity.Grant{Scope: at}}}
-		wanted, err := c.onto(nothing)
-		if err != nil {
-			return err
-		}
-		made, err := u.AddAccess(r.Context(), r.who, wanted)
-		if err != nil {
-			return err
-		}
-		doc, err = newTeamProjectAccessDoc(made)
-		return err
-	})
-	return created(doc), err
 }
-
-func readTeamProjectAccess(r *request) (answer, error) {
-	var doc *teamProjectAccessDoc
-	err := r.view(func(v *postgres.View) error {
-		a, err := r.accessAt(v, identity.Project)
-		if err != nil {
-			return err
-		}
-		doc, err = newTeamProjectAccessDoc(a)
-		return err
-	})
-	return ok(doc), err
-}
-
-func updateTeamProjectAccess(r *request) (answer, error) {
-	c, err := r.teamProjectAccessChange()
-	if err != nil {
-		return answer{}, err
-	}
-	var doc *teamProjectAccessDoc
-	err = r.update(func(u *postgres.Update) error {
-		a, err := r.accessAt(&u.View, identity.Project)
-		if err != nil {
-			return err
-		}
-		wanted, err := c.onto(a)
-		if err != nil {
-			return err
-		}
-		made, err := u.PutAccess(r.Context(), r.who, wanted)
-		if err != nil {
-			return err
-		}
-		doc, err = newTeamProjectAccessDoc(made)
-		return err
-	})
-	return ok(doc), err
-}
-
-func removeTeamProjectAccess(r *request) (answer, error) { return r.removeAccess(identity.Project) }
