@@ -1,6 +1,10 @@
 package tfc
 
-import "github.com/assize-iac/assize/internal/postgres"
+import (
+	"encoding/json"
+
+	"github.com/assize-iac/assize/internal/postgres"
+)
 
 func sshKeys() []route {
 	return []route{
@@ -90,4 +94,64 @@ func deleteSSHKey(r *request) (answer, error) {
 	return noContent(), r.update(func(u *postgres.Update) error {
 		return u.DeleteSSHKey(r.Context(), r.who, r.PathValue("key"))
 	})
+}
+
+// A sshKeyRef points to a key with which modules are fetched.
+type sshKeyRef struct {
+	ID string `jsonapi:"primary,ssh-keys"`
+}
+
+func newSSHKeyRef(id string) *sshKeyRef {
+	if id == "" {
+		return nil
+	}
+	return &sshKeyRef{ID: id}
+}
+
+// assignSSHKey gives a workspace the key that the attribute id names, or none.
+func assignSSHKey(r *request) (answer, error) {
+	var wanted struct {
+		Type string `jsonapi:"primary,workspaces"`
+		Key  string `jsonapi:"attr,id"`
+	}
+	if err := r.decode(&wanted); err != nil {
+		return answer{}, err
+	}
+	var doc *workspaceDoc
+	err := r.update(func(u *postgres.Update) error {
+		s, err := r.workspace(&u.View)
+		if err != nil {
+			return err
+		}
+		w, err := settingsOf(s)
+		if err != nil {
+			return err
+		}
+		if err := r.mayAssign(&u.View, s, wanted.Key); err != nil {
+			return err
+		}
+		w.SSHKey = wanted.Key
+		if s.Settings, err = json.Marshal(w); err != nil {
+			return err
+		}
+		if _, err = u.ChangeStack(r.Context(), r.who, s); err != nil {
+			return err
+		}
+		doc, err = r.retag(u, s, workspaceChange{})
+		return err
+	})
+	return ok(doc), err
+}
+
+// mayAssign refuses a key that is of another organisation, or that the client may
+// not see: with it runs would read what is not for them.
+func (r *request) mayAssign(v *postgres.View, s postgres.Stack, key string) error {
+	if key == "" {
+		return nil
+	}
+	k, err := v.SSHKey(r.Context(), r.who, key)
+	if err == nil && k.Organisation != s.Organisation {
+		return noSuchThing()
+	}
+	return err
 }
