@@ -271,14 +271,15 @@ func TestLateUpload(t *testing.T) {
 func TestExpiredWriter(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	var who identity.Principal
-	w.update(t, func(u *postgres.Update) error {
-		token, _, err := u.CreateToken(t.Context(), w.owner, postgres.TokenRequest{Owner: w.org, Role: identity.Owner, Expires: time.Now().Add(2 * time.Second)})
-		if err == nil {
-			who, err = u.Authenticate(t.Context(), token)
-		}
+	var token identity.Token
+	w.update(t, func(u *postgres.Update) (err error) {
+		token, _, err = u.CreateToken(t.Context(), w.owner, postgres.TokenRequest{Owner: w.org, Role: identity.Owner, Expires: time.Now().Add(2 * time.Second)})
 		return err
 	})
+	who, err := w.Authenticate(t.Context(), token.Reveal())
+	if err != nil {
+		t.Fatal(err)
+	}
 	w.lock(t, who)
 	text := file(1, "late")
 	_, up, err := w.BeginState(t.Context(), who, w.stack, request(1, text))

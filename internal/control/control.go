@@ -41,6 +41,12 @@ func (c *Control) Update(ctx context.Context, fn func(*postgres.Update) error) e
 	return c.store.Update(ctx, fn)
 }
 
+// UpdateStack is Update for a change of one stack, which waits for its turn before it
+// begins.
+func (c *Control) UpdateStack(ctx context.Context, stack string, fn func(*postgres.Update) error) error {
+	return c.store.UpdateStack(ctx, stack, fn)
+}
+
 // Authenticate is who shows this text as their token.
 func (c *Control) Authenticate(ctx context.Context, shown string) (identity.Principal, error) {
 	if shown == "" {
@@ -51,10 +57,5 @@ func (c *Control) Authenticate(ctx context.Context, shown string) (identity.Prin
 	if err != nil {
 		return identity.Principal{}, err
 	}
-	var who identity.Principal
-	err = c.View(ctx, func(v *postgres.View) (err error) {
-		who, err = v.Authenticate(ctx, token)
-		return err
-	})
-	return who, err
+	return c.store.Authenticate(ctx, token)
 }

@@ -11,7 +11,7 @@ import (
 // plain http backend a force-unlock looks like any other: what gives back the lock
 // of somebody else is one (docs/state.md, rule 17).
 func (c *Control) UnlockKey(ctx context.Context, who identity.Principal, stack, key string) error {
-	return c.Update(ctx, func(u *postgres.Update) error {
+	return c.UpdateStack(ctx, stack, func(u *postgres.Update) error {
 		l, err := u.StackLock(ctx, who, stack)
 		if err != nil {
 			return err

@@ -69,7 +69,7 @@ func (c *Control) BeginState(ctx context.Context, who identity.Principal, stack 
 		{Digest: artifact.Digest([]byte(secrets.JSON)), Body: jsonKind, Expires: expires},
 	}
 	var v postgres.StateVersion
-	err = c.Update(ctx, func(u *postgres.Update) (err error) {
+	err = c.UpdateStack(ctx, stack, func(u *postgres.Update) (err error) {
 		v, err = u.WriteState(ctx, who, stack, n)
 		return err
 	})
@@ -164,7 +164,7 @@ func (c *Control) WriteState(ctx context.Context, who identity.Principal, stack 
 	if err != nil {
 		return v, err
 	}
-	err = c.Update(ctx, func(u *postgres.Update) (err error) {
+	err = c.UpdateStack(ctx, stack, func(u *postgres.Update) (err error) {
 		v, err = u.WriteState(ctx, who, stack, postgres.NewState{Write: r.Write, Key: r.Key, Intermediate: r.Intermediate, Kept: &kept})
 		return err
 	})
@@ -319,7 +319,7 @@ func (c *Control) finalize(ctx context.Context, who identity.Principal, v postgr
 	if err != nil {
 		return err
 	}
-	return c.Update(ctx, func(u *postgres.Update) error {
+	return c.UpdateStack(ctx, v.Stack, func(u *postgres.Update) error {
 		_, err := u.FinalizeState(ctx, who, v.ID, kept)
 		return err
 	})
@@ -337,7 +337,7 @@ func (c *Control) putJSON(ctx context.Context, who identity.Principal, v postgre
 	if err != nil {
 		return err
 	}
-	return c.Update(ctx, func(u *postgres.Update) error {
+	return c.UpdateStack(ctx, v.Stack, func(u *postgres.Update) error {
 		return u.SetStateJSON(ctx, who, v.ID, c.asking(v.Stack, postgres.Kept{JSON: name.Digest}))
 	})
 }

@@ -303,7 +303,9 @@ func TestUsed(t *testing.T) {
 	})
 	use := func() time.Time {
 		t.Helper()
-		view(t, store, func(v *postgres.View) error { _, err := v.Authenticate(t.Context(), token); return err })
+		if _, err := store.Authenticate(t.Context(), token); err != nil {
+			t.Fatal(err)
+		}
 		view(t, store, func(v *postgres.View) (err error) { made, err = v.Token(t.Context(), w.owner, made.ID); return err })
 		return made.Used
 	}

@@ -10,25 +10,23 @@ import (
 	"github.com/assize-iac/assize/internal/identity"
 )
 
-// A session that has the lock already gets it again.
-const sqlTryChain = `
-	SELECT pg_try_advisory_xact_lock(hashtextextended('assize audit ' || @chain, 0))`
-
 // errChainBusy is that of a try which somebody else's entry would make fail in the
 // end: it does not wait for that, and the next try has the lock before it begins.
 var errChainBusy = errors.New("somebody else writes to the chain")
 
+// A session that has the lock already gets it again. Where somebody else has it the row
+// is not waited for.
 const sqlHead = `
-	SELECT coalesce(sequence, 0), coalesce(digest, '') FROM audit_heads WHERE chain = @chain FOR UPDATE`
+	SELECT free, head.sequence, head.digest FROM pg_try_advisory_xact_lock(hashtextextended('assize audit ' || @chain, 0)) AS free
+	LEFT JOIN LATERAL (SELECT coalesce(sequence, 0) AS sequence, coalesce(digest, '') AS digest
+		FROM audit_heads WHERE chain = @chain AND free FOR UPDATE) AS head ON true`
 
-const sqlInsertEntry = `
+const sqlAppend = `
+	WITH moved AS (UPDATE audit_heads SET sequence = @sequence, digest = @digest WHERE chain = @chain RETURNING chain)
 	INSERT INTO audit_entries (chain, sequence, at, principal_kind, principal_id, principal_name, principal_organisation,
 		scope_organisation, scope_project, scope_stack, action, object, outcome, detail, previous, digest)
-	VALUES (@chain, @sequence, @at, @kind, @id, @name, @principal_organisation,
-		@organisation, @project, @stack, @action, @object, @outcome, @detail, @previous, @digest)`
-
-const sqlMoveHead = `
-	UPDATE audit_heads SET sequence = @sequence, digest = @digest WHERE chain = @chain`
+	SELECT chain, @sequence, @at, @kind, @id, @name, @principal_organisation,
+		@organisation, @project, @stack, @action, @object, @outcome, @detail, @previous, @digest FROM moved`
 
 // head is where a chain ends, with the lock of the chain until the transaction
 // does. Each organisation has a chain of its own, for an export of it must verify
@@ -43,20 +41,20 @@ func (u *Update) head(ctx context.Context, chain string) (string, *identity.Entr
 	}
 	u.wants = append(u.wants, chain)
 	var free bool
-	if err := u.tx.QueryRow(ctx, sqlTryChain, pgx.NamedArgs{"chain": chain}).Scan(&free); err != nil {
+	var sequence *int64
+	var digest *string
+	if err := u.tx.row(ctx, sqlHead, pgx.NamedArgs{"chain": chain}, &free, &sequence, &digest); err != nil {
 		return "", nil, err
 	}
-	if !free {
+	switch {
+	case !free:
 		return "", nil, errChainBusy
-	}
-	var head identity.Entry
-	err := u.tx.QueryRow(ctx, sqlHead, pgx.NamedArgs{"chain": chain}).Scan(&head.Sequence, &head.Digest)
-	if errors.Is(err, pgx.ErrNoRows) && chain != "" {
+	case sequence == nil && chain != "":
 		return u.head(ctx, "")
+	case sequence == nil:
+		return "", nil, pgx.ErrNoRows
 	}
-	if err != nil {
-		return "", nil, err
-	}
+	head := identity.Entry{Sequence: *sequence, Digest: *digest}
 	u.heads[chain] = &head
 	return chain, &head, nil
 }
@@ -70,14 +68,9 @@ func (u *Update) seal(ctx context.Context) error {
 		}
 		e.At = u.at
 		*head = identity.Chain(*head, e)
-		if _, err := u.tx.Exec(ctx, sqlInsertEntry, entryArgs(chain, *head)); err != nil {
-			return err
-		}
-		if _, err := u.tx.Exec(ctx, sqlMoveHead, pgx.NamedArgs{"chain": chain, "sequence": head.Sequence, "digest": head.Digest}); err != nil {
-			return err
-		}
+		u.tx.send(sqlAppend, entryArgs(chain, *head))
 	}
-	return nil
+	return u.tx.flush(ctx)
 }
 
 func entryArgs(chain string, e identity.Entry) pgx.NamedArgs {

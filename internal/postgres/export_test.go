@@ -16,7 +16,12 @@ func MigrateWith(ctx context.Context, url string, files fs.FS) error {
 func Latest() (uint, error) { return latest(migrations) }
 
 // Tx is the transaction below a view, which nobody else can come to.
-func (v *View) Tx() pgx.Tx { return v.tx }
+func (v *View) Tx() pgx.Tx {
+	if err := v.tx.flush(context.Background()); err != nil {
+		panic(err)
+	}
+	return v.tx.tx
+}
 
 // SecretColumns are the columns that are rotated.
 func SecretColumns() []string {

@@ -181,28 +181,54 @@ const sqlGrantsOfToken = `
 // that it has asked for may still be shown. They are asked for once in a transaction,
 // which sees the database at one moment, and anew after each change that it makes.
 func (v *View) grantsOf(ctx context.Context, who identity.Principal) ([]identity.Grant, error) {
-	query := ""
-	switch who.Kind {
-	case identity.Person:
-		query = sqlGrantsOfUser
-	case identity.Bearer:
-		query = sqlGrantsOfToken
-	default:
+	query := grantsQuery(who)
+	if query == "" {
 		return nil, nil
 	}
-	key := [2]string{string(who.Kind), who.ID}
-	if known, ok := v.grants[key]; ok {
+	if known, ok := v.grants[holderOf(who)]; ok {
 		return slices.Clone(known), nil
 	}
 	grants, err := v.collectGrants(ctx, query, who.ID)
 	if err == nil && !v.changing {
-		if v.grants == nil {
-			v.grants = map[[2]string][]identity.Grant{}
-		}
-		v.grants[key] = slices.Clone(grants)
+		v.knowGrants(who, slices.Clone(grants))
 	}
 	return grants, err
 }
+
+// grantsQuery asks for all that a principal may do; "" for who may nothing.
+func grantsQuery(who identity.Principal) string {
+	switch who.Kind {
+	case identity.Person:
+		return sqlGrantsOfUser
+	case identity.Bearer:
+		return sqlGrantsOfToken
+	}
+	return ""
+}
+
+// askGrants asks for them with other things, so that grantsOf need not.
+func (v *View) askGrants(b *pgx.Batch, who identity.Principal) {
+	query := grantsQuery(who)
+	if _, known := v.grants[holderOf(who)]; query == "" || known || v.changing {
+		return
+	}
+	b.Queue(query, pgx.NamedArgs{"id": who.ID, "at": v.at}).Query(func(rows pgx.Rows) error {
+		grants, err := scanGrants(rows)
+		if err == nil {
+			v.knowGrants(who, grants)
+		}
+		return err
+	})
+}
+
+func (v *View) knowGrants(who identity.Principal, grants []identity.Grant) {
+	if v.grants == nil {
+		v.grants = map[[2]string][]identity.Grant{}
+	}
+	v.grants[holderOf(who)] = grants
+}
+
+func holderOf(who identity.Principal) [2]string { return [2]string{string(who.Kind), who.ID} }
 
 const sqlGrantsOfTeam = `
 	SELECT role, organisation, coalesce(project, ''), coalesce(stack, '')
@@ -213,6 +239,10 @@ func (v *View) collectGrants(ctx context.Context, query, id string) ([]identity.
 	if err != nil {
 		return nil, err
 	}
+	return scanGrants(rows)
+}
+
+func scanGrants(rows pgx.Rows) ([]identity.Grant, error) {
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (identity.Grant, error) {
 		var g identity.Grant
 		err := row.Scan(&g.Role, &g.Scope.Organisation, &g.Scope.Project, &g.Scope.Stack)

@@ -165,7 +165,7 @@ func TestStranger(t *testing.T) {
 	before := entries(t, store, w.owner, w.org.Organisation)
 	// Where principals come from, what shows and changes only what is one's own, and
 	// what is of no organisation: TestSite, TestOwnUser.
-	free := []string{"Authenticate", "AuthenticateUpload", "Uploader", "Organisations", "Projects", "Stacks", "StacksAfter", "OwnGrants", "Register", "CreateOrganisation", "Tx",
+	free := []string{"AuthenticateUpload", "Uploader", "Organisations", "Projects", "Stacks", "StacksAfter", "OwnGrants", "Register", "CreateOrganisation", "Tx",
 		"Appoint", "User", "ChangeUser", "ConfirmEmail", "PutLoginCode"}
 	kind := reflect.TypeFor[*postgres.Update]()
 	for i := range kind.NumMethod() {

@@ -60,6 +60,9 @@ func (w *expireWorker) Work(ctx context.Context, job *river.Job[expire]) error {
 // later inserts a job in the transaction of the change: it is there if the change
 // is, and only then (docs/database.md, rule 9).
 func (u *Update) later(ctx context.Context, job river.JobArgs, at time.Time) error {
-	_, err := u.jobs.InsertTx(ctx, u.tx, job, &river.InsertOpts{ScheduledAt: at})
+	if err := u.tx.flush(ctx); err != nil {
+		return err
+	}
+	_, err := u.jobs.InsertTx(ctx, u.tx.tx, job, &river.InsertOpts{ScheduledAt: at})
 	return err
 }

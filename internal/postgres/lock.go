@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -74,6 +73,7 @@ func (v *View) locks(ctx context.Context, stacks ...string) (map[string]*Lock, e
 	return collectLocks(rows)
 }
 
+// collectLocks reads locks, of which each stack has one.
 func collectLocks(rows pgx.Rows) (map[string]*Lock, error) {
 	all := map[string]*Lock{}
 	var l Lock
@@ -112,28 +112,24 @@ const sqlInsertLock = `
 // LockStack takes the lock of a stack. Whoever holds it already is told that it is
 // locked too, unless it is the same lock by its key: two of their processes are two.
 func (u *Update) LockStack(ctx context.Context, who identity.Principal, stack string, r LockRequest) (Lock, error) {
-	s, err := u.stack(ctx, stack)
+	d, err := u.desk(ctx, who, stack)
 	if err != nil {
 		return Lock{}, err
 	}
 	l := Lock{ID: newID(state.LockID), Stack: stack, Holder: who, Reason: clean(r.Reason), Document: r.Document, Since: u.at}
-	c := stackCall(who, "state:lock", identity.StateLock, s)
+	c := stackCall(who, "state:lock", identity.StateLock, d.stack)
 	c.detail["lock"], c.detail["reason"] = l.ID, l.Reason
 	err = u.guard(ctx, c, func() error {
-		there, err := u.lock(ctx, stack)
-		if err != nil {
-			return err
-		}
-		if key := l.Key(); key != "" && there.held(who, key) {
-			l = *there // it was asked for twice, because the first answer was lost
+		if key := l.Key(); key != "" && d.lock.held(who, key) {
+			l = *d.lock // it was asked for twice, because the first answer was lost
 			return nil
 		}
-		if there != nil {
-			return lockedBy(there)
+		if d.lock != nil {
+			return lockedBy(d.lock)
 		}
-		_, err = u.tx.Exec(ctx, sqlInsertLock, pgx.NamedArgs{"stack": stack, "id": l.ID, "kind": string(who.Kind), "holder": who.ID,
+		u.tx.send(sqlInsertLock, pgx.NamedArgs{"stack": stack, "id": l.ID, "kind": string(who.Kind), "holder": who.ID,
 			"name": who.Name, "organisation": who.Organisation, "reason": l.Reason, "document": nullable(r.Document), "at": u.at})
-		return err
+		return nil
 	})
 	return l, err
 }
@@ -202,68 +198,48 @@ const sqlDeleteLock = `
 // it for a moment, and not for ever: after the grace it is given up
 // (docs/state.md, rule 3).
 func (u *Update) UnlockStack(ctx context.Context, who identity.Principal, stack, key string) error {
-	s, err := u.stack(ctx, stack)
+	d, err := u.desk(ctx, who, stack)
 	if err != nil {
 		return err
 	}
-	return u.guard(ctx, stackCall(who, "state:unlock", identity.StateLock, s), func() error {
-		l, err := u.lock(ctx, stack)
+	return u.guard(ctx, stackCall(who, "state:unlock", identity.StateLock, d.stack), func() error {
 		switch {
-		case err != nil:
-			return err
-		case l == nil:
+		case d.lock == nil:
 			return unlocked()
-		case !l.held(who, key):
-			return lockedBy(l)
+		case !d.lock.held(who, key):
+			return lockedBy(d.lock)
+		case !d.pending.IsZero() && u.at.Sub(d.pending) < pendingGrace:
+			return stillPending()
 		}
-		if err := u.waitForPending(ctx, stack); err != nil {
-			return err
-		}
-		return u.release(ctx, stack)
+		u.release(stack)
+		return nil
 	})
 }
 
 // pendingGrace is for how long a version without bytes keeps its lock.
 const pendingGrace = 30 * time.Second
 
-const sqlPendingSince = `
-	SELECT created_at FROM state_versions WHERE stack = @stack AND status = 'pending'`
-
-func (u *Update) waitForPending(ctx context.Context, stack string) error {
-	var since time.Time
-	err := u.tx.QueryRow(ctx, sqlPendingSince, pgx.NamedArgs{"stack": stack}).Scan(&since)
-	if errors.Is(err, pgx.ErrNoRows) || err == nil && u.at.Sub(since) >= pendingGrace {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
+func stillPending() error {
 	return problem.New(api.Unavailable, "the latest state version is still pending: its bytes have not come yet").
 		WithHint("try again; after %v the version is given up", pendingGrace)
 }
 
 // release removes the lock, and with it the version that was begun under it.
-func (u *Update) release(ctx context.Context, stack string) error {
-	if err := u.discardPending(ctx, stack); err != nil {
-		return err
-	}
-	_, err := u.tx.Exec(ctx, sqlDeleteLock, pgx.NamedArgs{"stack": stack})
-	return err
+func (u *Update) release(stack string) {
+	u.tx.send(sqlDiscardPending, pgx.NamedArgs{"stack": stack})
+	u.tx.send(sqlDeleteLock, pgx.NamedArgs{"stack": stack})
 }
 
 // ForceUnlock breaks the lock of a stack, whoever holds it, and writes down who
 // that was, and why it was broken if that was said. One's own lock anybody may give back in this way who could take it:
 // a client that failed leaves its lock, and its user must get out by themselves.
 func (u *Update) ForceUnlock(ctx context.Context, who identity.Principal, stack, why string) (Lock, error) {
-	s, err := u.stack(ctx, stack)
+	d, err := u.desk(ctx, who, stack)
 	if err != nil {
 		return Lock{}, err
 	}
-	l, err := u.lock(ctx, stack)
-	if err != nil {
-		return Lock{}, err
-	}
-	c := stackCall(who, "state:force_unlock", identity.StateForceUnlock, s)
+	l := d.lock
+	c := stackCall(who, "state:force_unlock", identity.StateForceUnlock, d.stack)
 	if why != "" {
 		c.detail["why"] = clean(why)
 	}
@@ -278,10 +254,89 @@ func (u *Update) ForceUnlock(ctx context.Context, who identity.Principal, stack,
 		if l == nil {
 			return unlocked()
 		}
-		return u.release(ctx, stack)
+		u.release(stack)
+		return nil
 	})
 	if err != nil {
 		return Lock{}, err
 	}
 	return *l, nil
+}
+
+// A Setting is a stack with what is around it, for whoever sees the stack.
+type Setting struct {
+	Stack         Stack
+	Organisation  Organisation
+	Configuration string   // id of the newest one, or ""
+	Variables     []string // ids, for who may read variables
+}
+
+const sqlOrganisationOf = `
+	SELECT o.id, o.name, o.project, o.settings, o.created_at, o.user_tokens FROM organisations o JOIN stacks s ON s.organisation = o.id
+	WHERE s.id = @stack`
+
+// Setting is the one of a stack, in two questions.
+func (v *View) Setting(ctx context.Context, who identity.Principal, stack string) (x Setting, err error) {
+	var b pgx.Batch
+	found := false
+	b.Queue(sqlStack, pgx.NamedArgs{"id": stack}).Query(func(rows pgx.Rows) (err error) {
+		if found = rows.Next(); found {
+			x.Stack, err = scanStack(rows)
+		}
+		return err
+	})
+	b.Queue(sqlOrganisationOf, pgx.NamedArgs{"stack": stack}).Query(func(rows pgx.Rows) (err error) {
+		if rows.Next() {
+			x.Organisation, err = scanOrganisation(rows)
+		}
+		return err
+	})
+	b.Queue(sqlNewestConfiguration, pgx.NamedArgs{"stack": stack, "uploaded": false}).Query(func(rows pgx.Rows) error {
+		_, err := pgx.ForEachRow(rows, []any{&x.Configuration}, func() error { return nil })
+		return err
+	})
+	b.Queue(sqlVariableIDs, pgx.NamedArgs{"of": stack}).Query(into(&x.Variables, func(rows pgx.Rows) ([]string, error) {
+		return pgx.CollectRows(rows, pgx.RowTo[string])
+	}))
+	v.askGrants(&b, who)
+	if err := v.tx.ask(ctx, &b); err != nil {
+		return x, err
+	}
+	if !found {
+		return x, pgx.ErrNoRows
+	}
+	if err := v.permit(ctx, stackCall(who, "stack:read", identity.StackRead, x.Stack)); err != nil {
+		return Setting{}, err
+	}
+	grants, err := v.grantsOf(ctx, who)
+	if err != nil {
+		return Setting{}, err
+	}
+	if !identity.Allowed(grants, identity.VariableRead, x.Stack.scope()) {
+		x.Variables = nil
+	}
+	x.Stack, err = v.completed(ctx, x.Stack)
+	return x, err
+}
+
+// askStack asks for a stack, its lock and its current version.
+func askStack(b *pgx.Batch, id string, s *Stack) (found *bool) {
+	found = new(bool)
+	b.Queue(sqlStack, pgx.NamedArgs{"id": id}).Query(func(rows pgx.Rows) (err error) {
+		if *found = rows.Next(); *found {
+			*s, err = scanStack(rows)
+		}
+		return err
+	})
+	b.Queue(sqlLocks, pgx.NamedArgs{"stacks": []string{id}}).Query(func(rows pgx.Rows) error {
+		all, err := collectLocks(rows)
+		s.Lock = all[id]
+		return err
+	})
+	b.Queue(sqlCurrentStates, pgx.NamedArgs{"stacks": []string{id}}).Query(func(rows pgx.Rows) error {
+		all, err := collectCurrents(rows)
+		s.State = all[id]
+		return err
+	})
+	return found
 }

@@ -24,9 +24,10 @@ import (
 
 // A Store is one database, which any number of processes may use at once.
 type Store struct {
-	pool *pgxpool.Pool
-	jobs *river.Client[pgx.Tx] // inserts only
-	room sync.RWMutex          // held for writing by who needs all of it: see update
+	pool  *pgxpool.Pool
+	jobs  *river.Client[pgx.Tx] // inserts only
+	turns turns
+	room  sync.RWMutex // held for writing by who needs all of it: see update
 }
 
 // Open connects to a database whose schema is the one that this build knows:

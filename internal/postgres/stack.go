@@ -137,7 +137,7 @@ func (v *View) complete(ctx context.Context, stacks []Stack) error {
 	b.Queue(sqlLocks, pgx.NamedArgs{"stacks": ids}).Query(into(&locks, collectLocks))
 	b.Queue(sqlCurrentStates, pgx.NamedArgs{"stacks": ids}).Query(into(&states, collectCurrents))
 	b.Queue(sqlProjectsByID, pgx.NamedArgs{"ids": above}).Query(into(&projects, collectProjects))
-	if err := v.tx.SendBatch(ctx, b).Close(); err != nil {
+	if err := v.tx.ask(ctx, b); err != nil {
 		return err
 	}
 	for i, s := range stacks {

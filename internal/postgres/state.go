@@ -107,6 +107,7 @@ func (v *View) currents(ctx context.Context, stacks ...string) (map[string]*Stat
 	return collectCurrents(rows)
 }
 
+// collectCurrents reads versions, of which each stack has one.
 func collectCurrents(rows pgx.Rows) (map[string]*StateVersion, error) {
 	all := map[string]*StateVersion{}
 	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (StateVersion, error) { return scanState(row) })

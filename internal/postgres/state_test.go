@@ -19,6 +19,7 @@ import (
 func (w world) stateCalls(ctx context.Context, who identity.Principal) map[string]func(*postgres.Update) error {
 	return map[string]func(*postgres.Update) error{
 		"StackLock":      func(u *postgres.Update) error { _, err := u.StackLock(ctx, who, w.stack.ID); return err },
+		"Setting":        func(u *postgres.Update) error { _, err := u.Setting(ctx, who, w.stack.ID); return err },
 		"State":          func(u *postgres.Update) error { _, err := u.State(ctx, who, w.version); return err },
 		"CurrentState":   func(u *postgres.Update) error { _, err := u.CurrentState(ctx, who, w.stack.ID); return err },
 		"CurrentOutputs": func(u *postgres.Update) error { _, err := u.CurrentOutputs(ctx, who, w.stack.ID); return err },

@@ -23,7 +23,7 @@ func (v *View) MayRecoverState(ctx context.Context, who identity.Principal, stac
 // of its own: nobody else can write meanwhile, and none is left behind. Source says
 // where it came from. A state that is the current one already is answered as it is.
 func (u *Update) AdoptState(ctx context.Context, who identity.Principal, stack, source string, w state.Write, k Kept) (StateVersion, error) {
-	d, err := u.desk(ctx, stack)
+	d, err := u.desk(ctx, who, stack)
 	if err != nil {
 		return StateVersion{}, err
 	}

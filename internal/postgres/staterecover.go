@@ -54,7 +54,7 @@ func (u *Update) ImportState(ctx context.Context, who identity.Principal, quaran
 // guardRecovery makes v the current version, whether or not it fits: that is what c is
 // permitted for. It needs one's own lock, like every write.
 func (u *Update) guardRecovery(ctx context.Context, c call, v StateVersion, check func() error) (StateVersion, error) {
-	d, err := u.desk(ctx, v.Stack)
+	d, err := u.desk(ctx, c.who, v.Stack)
 	if err != nil {
 		return StateVersion{}, err
 	}

@@ -17,17 +17,30 @@ type desk struct {
 	stack   Stack
 	lock    *Lock
 	current *StateVersion
+	pending time.Time // when the version was begun that has no bytes yet, zero for none
 }
 
-func (u *Update) desk(ctx context.Context, stack string) (d desk, err error) {
-	if d.stack, err = u.stack(ctx, stack); err != nil {
+const sqlPendingSince = `
+	SELECT created_at FROM state_versions WHERE stack = @stack AND status = 'pending'`
+
+// desk asks for all of it at once, and with it for what the principal may do: the guard
+// will want to know.
+func (v *View) desk(ctx context.Context, who identity.Principal, stack string) (d desk, err error) {
+	var b pgx.Batch
+	found := askStack(&b, stack, &d.stack)
+	b.Queue(sqlPendingSince, pgx.NamedArgs{"stack": stack}).Query(func(rows pgx.Rows) error {
+		_, err := pgx.ForEachRow(rows, []any{&d.pending}, func() error { return nil })
+		return err
+	})
+	v.askGrants(&b, who)
+	if err := v.tx.ask(ctx, &b); err != nil {
 		return d, err
 	}
-	if d.lock, err = u.lock(ctx, stack); err != nil {
-		return d, err
+	d.lock, d.current = d.stack.Lock, d.stack.State
+	if !*found {
+		return d, pgx.ErrNoRows
 	}
-	d.current, err = u.current(ctx, stack)
-	return d, err
+	return d, nil
 }
 
 func (d desk) head() *state.Head {
@@ -70,7 +83,7 @@ func (v *View) MayWriteState(ctx context.Context, who identity.Principal, stack 
 // WriteState begins a version, or makes it when its bytes are here already. What
 // is there already is answered as it is (docs/state.md, rule 5).
 func (u *Update) WriteState(ctx context.Context, who identity.Principal, stack string, n NewState) (StateVersion, error) {
-	d, err := u.desk(ctx, stack)
+	d, err := u.desk(ctx, who, stack)
 	if err != nil {
 		return StateVersion{}, err
 	}
@@ -96,7 +109,8 @@ func (u *Update) WriteState(ctx context.Context, who identity.Principal, stack s
 			return reason.Refusal(d.head(), n.Write)
 		case ruling == state.Replay:
 			v = *d.current
-			return u.allowUploads(ctx, stack, v.ID, n.Uploads)
+			u.allowUploads(stack, v.ID, n.Uploads)
+			return nil
 		case ruling == state.Override:
 			v.Forced = reason
 		}
@@ -128,20 +142,16 @@ const sqlInsertState = `
 // insertState takes the place of the version that was begun before, and is whole
 // at once when it has bytes.
 func (u *Update) insertState(ctx context.Context, d desk, v *StateVersion, uploads []Upload) error {
-	if err := u.discardPending(ctx, v.Stack); err != nil {
-		return err
-	}
-	_, err := u.tx.Exec(ctx, sqlInsertState, pgx.NamedArgs{"id": v.ID, "stack": v.Stack, "serial": v.Serial, "lineage": v.Lineage,
+	u.tx.send(sqlDiscardPending, pgx.NamedArgs{"stack": v.Stack})
+	u.tx.send(sqlInsertState, pgx.NamedArgs{"id": v.ID, "stack": v.Stack, "serial": v.Serial, "lineage": v.Lineage,
 		"md5": v.MD5, "forced": string(v.Forced), "intermediate": v.Intermediate, "copy_of": v.CopyOf, "lock": v.Lock, "at": v.Created,
 		"kind": string(v.Writer.Kind), "writer": v.Writer.ID, "name": v.Writer.Name, "organisation": v.Writer.Organisation,
 		"details": v.Details, "outputs": v.Outputs})
-	if err != nil {
-		return err
-	}
 	if v.Artifact != "" {
 		return u.finalize(ctx, d, v)
 	}
-	return u.allowUploads(ctx, v.Stack, v.ID, uploads)
+	u.allowUploads(v.Stack, v.ID, uploads)
+	return nil
 }
 
 const sqlInsertUpload = `
@@ -151,27 +161,15 @@ const sqlDeleteUploads = `
 	DELETE FROM state_uploads WHERE stack = @stack AND expires_at < @before`
 
 // allowUploads lets bytes come for a version, and forgets what has expired long ago.
-func (u *Update) allowUploads(ctx context.Context, stack, version string, uploads []Upload) error {
-	if _, err := u.tx.Exec(ctx, sqlDeleteUploads, pgx.NamedArgs{"stack": stack, "before": u.at.Add(-24 * time.Hour)}); err != nil {
-		return err
-	}
+func (u *Update) allowUploads(stack, version string, uploads []Upload) {
+	u.tx.send(sqlDeleteUploads, pgx.NamedArgs{"stack": stack, "before": u.at.Add(-24 * time.Hour)})
 	for _, up := range uploads {
-		_, err := u.tx.Exec(ctx, sqlInsertUpload, pgx.NamedArgs{"digest": up.Digest, "stack": stack, "version": version, "body": up.Body, "expires": up.Expires})
-		if err != nil {
-			return err
-		}
+		u.tx.send(sqlInsertUpload, pgx.NamedArgs{"digest": up.Digest, "stack": stack, "version": version, "body": up.Body, "expires": up.Expires})
 	}
-	return nil
 }
 
 const sqlDiscardPending = `
 	UPDATE state_versions SET status = 'discarded' WHERE stack = @stack AND status = 'pending'`
-
-// discardPending gives up the version of a stack that was begun.
-func (u *Update) discardPending(ctx context.Context, stack string) error {
-	_, err := u.tx.Exec(ctx, sqlDiscardPending, pgx.NamedArgs{"stack": stack})
-	return err
-}
 
 const sqlFinalize = `
 	UPDATE state_versions SET status = 'finalized', finalized_at = @at, sequence = @sequence, previous_serial = @previous_serial,
@@ -194,22 +192,22 @@ func (u *Update) finalize(ctx context.Context, d desk, v *StateVersion) error {
 		args["previous_serial"], args["previous_lineage"] = d.current.Serial, d.current.Lineage
 	}
 	args["sequence"] = v.Sequence
-	_, err := u.tx.Exec(ctx, sqlFinalize, args)
-	return err
+	u.tx.send(sqlFinalize, args)
+	return nil
 }
 
 // FinalizeState gives a version its bytes. Those of a version that has them
 // already are the same, for their md5 is; one that was given up gets none.
 func (u *Update) FinalizeState(ctx context.Context, who identity.Principal, id string, k Kept) (StateVersion, error) {
-	v, s, err := u.state(ctx, id)
+	v, err := scanState(u.tx.QueryRow(ctx, sqlState, pgx.NamedArgs{"id": id}))
 	if err != nil {
 		return StateVersion{}, err
 	}
-	d, err := u.desk(ctx, s.ID)
+	d, err := u.desk(ctx, who, v.Stack)
 	if err != nil {
 		return StateVersion{}, err
 	}
-	c := stateCall(who, "state:finalize", identity.StateWrite, s, id)
+	c := stateCall(who, "state:finalize", identity.StateWrite, d.stack, id)
 	c.detail["artifact"], c.detail["serial"] = k.Artifact, strconv.FormatInt(v.Serial, 10)
 	err = u.guard(ctx, c, func() error {
 		if v.Status == state.Finalized {
@@ -267,18 +265,19 @@ func (v *View) AuthenticateUpload(ctx context.Context, digest string) (version, 
 }
 
 const sqlHoldArtifact = `
-	SELECT pg_advisory_xact_lock_shared(hashtextextended('assize artifact ' || @name, 0))`
+	SELECT pg_advisory_xact_lock_shared(hashtextextended('assize artifact ' || name, 0)) FROM unnest(@names::text[]) AS name`
 
 // hold keeps the artifacts of a stack from being removed until the transaction has
 // ended, and asks whether they are there (docs/artifacts.md, rule 11).
 func (u *Update) hold(ctx context.Context, stack string, k Kept) error {
+	var names []string
 	for kind, digest := range map[string]string{"state": k.Artifact, "details": k.Details, "json": k.JSON} {
-		if digest == "" {
-			continue
+		if digest != "" {
+			names = append(names, kind+"/"+stack+"/"+digest)
 		}
-		if _, err := u.tx.Exec(ctx, sqlHoldArtifact, pgx.NamedArgs{"name": kind + "/" + stack + "/" + digest}); err != nil {
-			return err
-		}
+	}
+	if _, err := u.tx.Exec(ctx, sqlHoldArtifact, pgx.NamedArgs{"names": names}); err != nil {
+		return err
 	}
 	if k.Present == nil {
 		return nil

@@ -147,6 +147,7 @@ func (v *View) tagsOf(ctx context.Context, ids ...string) (map[string][]Tag, err
 	return collectTags(rows)
 }
 
+// collectTags reads tags by the ids of what has them.
 func collectTags(rows pgx.Rows) (map[string][]Tag, error) {
 	all := map[string][]Tag{}
 	var of string

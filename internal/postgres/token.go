@@ -223,18 +223,19 @@ const sqlTokenByID = `
 	FROM tokens WHERE id = @id`
 
 const sqlTokenByDigest = `
-	SELECT id, kind, coalesce(user_id, team_id, organisation), coalesce(organisation, ''), description,
-		created_at, expires_at, last_used_at, created_by, single, digest
-	FROM tokens WHERE digest = @digest`
+	SELECT t.id, t.kind, coalesce(t.user_id, t.team_id, t.organisation), coalesce(t.organisation, ''), t.description,
+		t.created_at, t.expires_at, t.last_used_at, t.created_by, t.single, t.digest, coalesce(u.name, '')
+	FROM tokens t LEFT JOIN users u ON u.id = t.user_id WHERE t.digest = @digest`
 
 func (v *View) token(ctx context.Context, query string, args pgx.NamedArgs) (identity.Credential, error) {
 	return scanCredential(v.tx.QueryRow(ctx, query, args))
 }
 
-func scanCredential(row pgx.Row) (identity.Credential, error) {
+// scanCredential reads a token, and what else is in its row after it.
+func scanCredential(row pgx.Row, more ...any) (identity.Credential, error) {
 	var t identity.Credential
 	var expires, used *time.Time
-	err := row.Scan(&t.ID, &t.Kind, &t.Owner, &t.Organisation, &t.Description, &t.Created, &expires, &used, &t.CreatedBy, &t.Single, &t.Digest)
+	err := row.Scan(append([]any{&t.ID, &t.Kind, &t.Owner, &t.Organisation, &t.Description, &t.Created, &expires, &used, &t.CreatedBy, &t.Single, &t.Digest}, more...)...)
 	t.Created = t.Created.UTC()
 	if expires != nil {
 		t.Expires = expires.UTC()
@@ -245,28 +246,27 @@ func scanCredential(row pgx.Row) (identity.Credential, error) {
 	return t, err
 }
 
-const sqlUserName = `
-	SELECT name FROM users WHERE id = @id`
-
-// Authenticate is who shows a token. It is the one method that takes no principal,
-// because it is where they come from. A token that is none is not written down:
-// anybody could fill the log with them.
-func (v *View) Authenticate(ctx context.Context, shown identity.Token) (identity.Principal, error) {
-	kept, err := v.token(ctx, sqlTokenByDigest, pgx.NamedArgs{"digest": shown.Digest()})
-	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
-		return identity.Principal{}, err
-	}
-	if err := kept.Check(shown, v.at); err != nil { // of no row, it is unknown
-		return identity.Principal{}, err
+// Authenticate is who shows a token. It takes no principal, because it is where they
+// come from, and is one statement, because it comes before everything else. A token
+// that is none is not written down: anybody could fill the log with them.
+func (s *Store) Authenticate(ctx context.Context, shown identity.Token) (identity.Principal, error) {
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return identity.Principal{}, translate(unreachable(err))
 	}
 	var name string
-	if kept.Kind == identity.UserToken {
-		if err := v.tx.QueryRow(ctx, sqlUserName, pgx.NamedArgs{"id": kept.Owner}).Scan(&name); err != nil {
-			return identity.Principal{}, err
-		}
+	at := now()
+	kept, err := scanCredential(conn.QueryRow(ctx, sqlTokenByDigest, pgx.NamedArgs{"digest": shown.Digest()}), &name)
+	err = broken(ctx, conn, err)
+	conn.Release()
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return identity.Principal{}, translate(err)
 	}
-	if v.at.Sub(kept.Used) >= useGrain {
-		v.used = kept.ID
+	if err := kept.Check(shown, at); err != nil { // of no row, it is unknown
+		return identity.Principal{}, err
+	}
+	if at.Sub(kept.Used) >= useGrain {
+		s.noteUse(ctx, kept.ID, at)
 	}
 	return kept.Principal(name), nil
 }
@@ -283,10 +283,8 @@ const sqlUsed = `
 // the token is used for, and rare: a request must neither wait for another one with
 // the same token, nor be tried again because of it. That it fails is no reason to
 // refuse anything: the next request tries again (docs/identity.md, rule 16).
-func (s *Store) noteUse(ctx context.Context, v *View) {
-	if v.used != "" {
-		_, _ = s.pool.Exec(ctx, sqlUsed, pgx.NamedArgs{"id": v.used, "at": v.at, "before": v.at.Add(-useGrain)})
-	}
+func (s *Store) noteUse(ctx context.Context, token string, at time.Time) {
+	_, _ = s.pool.Exec(ctx, sqlUsed, pgx.NamedArgs{"id": token, "at": at, "before": at.Add(-useGrain)})
 }
 
 const sqlTokens = `

@@ -44,12 +44,14 @@ func TestTeamAndTokens(t *testing.T) {
 		return nil
 	})
 	for name, token := range tokens {
-		var who identity.Principal
-		view(t, store, func(v *postgres.View) (err error) { who, err = v.Authenticate(t.Context(), token); return err })
+		who, err := store.Authenticate(t.Context(), token)
+		if err != nil {
+			t.Fatal(err)
+		}
 		project(t, store, who, w.org.Organisation, strings.ReplaceAll(name, " ", "-"))
 	}
 	update(t, store, func(u *postgres.Update) error { return u.DeleteTeam(t.Context(), w.owner, w.team) })
-	err := store.View(t.Context(), func(v *postgres.View) error { _, err := v.Authenticate(t.Context(), tokens["ours"]); return err })
+	_, err := store.Authenticate(t.Context(), tokens["ours"])
 	if problem.Code(err) != api.Unauthenticated {
 		t.Errorf("the token of a team that is gone: %v", err)
 	}
@@ -96,7 +98,7 @@ func TestExpired(t *testing.T) {
 		t.Fatalf("%d jobs were left with the token", n)
 	}
 	time.Sleep(time.Until(made.Expires))
-	err := store.View(t.Context(), func(v *postgres.View) error { _, err := v.Authenticate(t.Context(), token); return err })
+	_, err := store.Authenticate(t.Context(), token)
 	if problem.Code(err) != api.Unauthenticated || !strings.Contains(err.Error(), "expired") {
 		t.Errorf("%v, want that it expired", err)
 	}

@@ -19,10 +19,9 @@ import (
 
 // A View reads: all of it sees the database at one moment.
 type View struct {
-	tx      pgx.Tx
+	tx      *pipeline
 	at      time.Time
 	entries []identity.Entry // what is to be written down
-	used    string           // id of a token whose use is to be noted
 
 	grants   map[[2]string][]identity.Grant // by kind and id of a principal: those that were asked for
 	changing bool                           // a change is being made: what is read now may be old in a moment
@@ -51,7 +50,6 @@ const (
 func (s *Store) View(ctx context.Context, fn func(*View) error) error {
 	v := &View{at: now()}
 	err := s.read(ctx, v, fn)
-	s.noteUse(ctx, v)
 	return errors.Join(translate(err), s.writeDown(ctx, v.forbidden()))
 }
 
@@ -62,12 +60,9 @@ func (s *Store) read(ctx context.Context, v *View, fn func(*View) error) error {
 		return unreachable(err)
 	}
 	defer conn.Release()
-	options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
-	err = pgx.BeginTxFunc(ctx, conn, options, func(tx pgx.Tx) error {
-		v.tx = tx
-		return fn(v)
-	})
-	return broken(ctx, conn, err)
+	v.tx = &pipeline{conn: conn, options: pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}}
+	defer v.tx.rollback(ctx) // there is nothing to commit
+	return broken(ctx, conn, fn(v))
 }
 
 // Update runs fn in a serialisable transaction and commits it when fn returns
@@ -75,7 +70,22 @@ func (s *Store) read(ctx context.Context, v *View, fn func(*View) error) error {
 // error means that nothing was changed, unless it is [ErrNotKnown] (docs/database.md,
 // rules 4 and 5).
 func (s *Store) Update(ctx context.Context, fn func(*Update) error) error {
-	u, err := s.update(ctx, fn)
+	u, err := s.update(ctx, nil, fn)
+	return s.ended(ctx, u, err)
+}
+
+// UpdateStack is Update for a change of one stack. It begins when it is its turn among
+// those of the same organisation, where Update begins at once and is tried again.
+func (s *Store) UpdateStack(ctx context.Context, stack string, fn func(*Update) error) error {
+	u, err := s.update(ctx, s.turns.chainsOf(stack), fn)
+	if err == nil {
+		s.turns.learn(stack, u.wants)
+	}
+	return s.ended(ctx, u, err)
+}
+
+// ended is what a caller learns of an update, u being its last try if there was one.
+func (s *Store) ended(ctx context.Context, u *Update, err error) error {
 	if err != nil && u != nil {
 		return errors.Join(translate(err), s.writeDown(ctx, u.forbidden()))
 	}
@@ -92,37 +102,51 @@ func (s *Store) writeDown(ctx context.Context, forbidden []identity.Entry) error
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTime)
 	defer cancel()
-	_, err := s.update(ctx, func(u *Update) error {
+	_, err := s.update(ctx, nil, func(u *Update) error {
 		u.entries = slices.Clone(forbidden)
 		return nil
 	})
 	return translate(err)
 }
 
-// update is Update without what follows a refusal. It returns the last try.
-func (s *Store) update(ctx context.Context, fn func(*Update) error) (*Update, error) {
+// update is Update without what follows a refusal. It returns the last try, if there
+// was one; of the chains that it will want it waits for its turn in those that are given.
+func (s *Store) update(ctx context.Context, chains []string, fn func(*Update) error) (last *Update, err error) {
+	var locked []string // chains of the audit log that earlier tries have wanted
+	for try := 1; ; try++ {
+		done, err := s.turns.take(ctx, chains)
+		if err != nil {
+			return last, err
+		}
+		err = s.inside(try, func() (err error) {
+			last, err = s.once(ctx, locked, fn)
+			return err
+		})
+		done()
+		if !again(err) || try == tries {
+			return last, err
+		}
+		locked = append(locked, last.wants...)
+		chains = locked
+		if errors.Is(err, errChainBusy) {
+			continue // to wait for its turn and its lock is pause enough
+		}
+		if err := pause(ctx, try); err != nil {
+			return last, err
+		}
+	}
+}
+
+// once does one try, which is nil if there was no connection for it.
+func (s *Store) once(ctx context.Context, locked []string, fn func(*Update) error) (*Update, error) {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
 		return nil, unreachable(err)
 	}
 	defer conn.Release()
-	var chains []string // of the audit log, that earlier tries have wanted
-	for try := 1; ; try++ {
-		u := &Update{View: View{at: now()}, jobs: s.jobs, heads: map[string]*identity.Entry{}}
-		err := s.inside(try, func() error {
-			return holding(ctx, conn, chains, func() error { return u.try(ctx, conn, fn) })
-		})
-		if !again(err) || try == tries {
-			return u, broken(ctx, conn, err)
-		}
-		chains = append(chains, u.wants...)
-		if errors.Is(err, errChainBusy) {
-			continue // to wait for its lock is pause enough
-		}
-		if err := pause(ctx, try); err != nil {
-			return u, err
-		}
-	}
+	u := &Update{View: View{at: now()}, jobs: s.jobs, heads: map[string]*identity.Entry{}}
+	err = holding(ctx, conn, locked, func() error { return u.try(ctx, conn, fn) })
+	return u, broken(ctx, conn, err)
 }
 
 // inside does a try when there is room for it. In a small table serialisable
@@ -152,28 +176,22 @@ func broken(ctx context.Context, conn *pgxpool.Conn, err error) error {
 
 // try runs fn once, in a transaction of its own.
 func (u *Update) try(ctx context.Context, conn *pgxpool.Conn, fn func(*Update) error) error {
-	tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.Serializable})
-	if err != nil {
-		return err
-	}
-	// After a commit this does nothing; of a connection that is gone the server
-	// has rolled back by itself.
-	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
-	u.tx = tx
+	u.tx = &pipeline{conn: conn, options: pgx.TxOptions{IsoLevel: pgx.Serializable}}
+	defer u.tx.rollback(ctx)
 	if err := fn(u); err != nil {
 		return err
 	}
 	if err := u.seal(ctx); err != nil {
 		return err
 	}
-	return commit(ctx, tx)
+	return commit(ctx, u.tx)
 }
 
 // commit tells what is known not to have been kept from what is not known.
-func commit(ctx context.Context, tx pgx.Tx) error {
+func commit(ctx context.Context, tx *pipeline) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTime)
 	defer cancel()
-	err := tx.Commit(ctx)
+	err := tx.commit(ctx)
 	var refused *pgconn.PgError
 	switch {
 	case err == nil:

@@ -90,11 +90,11 @@ func TestUpgrade(t *testing.T) {
 // upgraded looks at the first rows with the methods of today.
 func upgraded(t *testing.T, store *postgres.Store, token identity.Token) {
 	t.Helper()
+	ann, err := store.Authenticate(t.Context(), token)
+	if err != nil || ann.Name != "ann" {
+		t.Fatalf("%+v %v", ann, err)
+	}
 	update(t, store, func(u *postgres.Update) error {
-		ann, err := u.Authenticate(t.Context(), token)
-		if err != nil || ann.Name != "ann" {
-			t.Fatalf("%+v %v", ann, err)
-		}
 		acme, err := u.Organisation(t.Context(), ann, "acme")
 		if err != nil {
 			t.Fatal(err)

@@ -177,7 +177,7 @@ func (s *server) lockState(w http.ResponseWriter, r *http.Request, who identity.
 	}
 	var lock struct{ Operation, Info string }
 	_ = json.Unmarshal(document, &lock) // it was read a moment ago
-	err = s.control.Update(r.Context(), func(u *postgres.Update) error {
+	err = s.control.UpdateStack(r.Context(), stack, func(u *postgres.Update) error {
 		_, err := u.LockStack(r.Context(), who, stack, postgres.LockRequest{Reason: lock.Operation, Document: document})
 		return err
 	})

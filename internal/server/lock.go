@@ -44,7 +44,7 @@ func (s *server) takeLock(ctx context.Context, who identity.Principal, in v1.Tak
 		}
 	}
 	var made postgres.Lock
-	err := s.control.Update(ctx, func(u *postgres.Update) (err error) {
+	err := s.control.UpdateStack(ctx, in.Stack, func(u *postgres.Update) (err error) {
 		made, err = u.LockStack(ctx, who, in.Stack, wanted)
 		return err
 	})
@@ -52,12 +52,12 @@ func (s *server) takeLock(ctx context.Context, who identity.Principal, in v1.Tak
 }
 
 func (s *server) releaseLock(ctx context.Context, who identity.Principal, in v1.ReleaseLock) (nothing, error) {
-	return nothing{}, s.control.Update(ctx, func(u *postgres.Update) error { return u.UnlockStack(ctx, who, in.Stack, in.Key) })
+	return nothing{}, s.control.UpdateStack(ctx, in.Stack, func(u *postgres.Update) error { return u.UnlockStack(ctx, who, in.Stack, in.Key) })
 }
 
 func (s *server) breakLock(ctx context.Context, who identity.Principal, in v1.BreakLock) (v1.Lock, error) {
 	var broken postgres.Lock
-	err := s.control.Update(ctx, func(u *postgres.Update) (err error) {
+	err := s.control.UpdateStack(ctx, in.Stack, func(u *postgres.Update) (err error) {
 		broken, err = u.ForceUnlock(ctx, who, in.Stack, in.Reason)
 		return err
 	})

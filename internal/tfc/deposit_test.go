@@ -111,27 +111,24 @@ func TestSecretsOfDeposits(t *testing.T) {
 }
 
 // principal is whose token this is.
-func principal(t *testing.T, v *postgres.View, token string) (identity.Principal, error) {
+func (s server) principal(t *testing.T, token string) identity.Principal {
 	t.Helper()
 	parsed, err := identity.ParseToken(token)
 	if err != nil {
-		return identity.Principal{}, err
+		t.Fatal(err)
 	}
-	return v.Authenticate(t.Context(), parsed)
+	who, err := s.store.Authenticate(t.Context(), parsed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return who
 }
 
 // join gives somebody a role in an organisation, or takes it away again.
 func (s server) join(t *testing.T, owner, somebody, organisation string, role identity.Role, leave bool) {
 	t.Helper()
+	who, holder := s.principal(t, owner), s.principal(t, somebody)
 	err := s.store.Update(t.Context(), func(u *postgres.Update) error {
-		who, err := principal(t, &u.View, owner)
-		if err != nil {
-			return err
-		}
-		holder, err := principal(t, &u.View, somebody)
-		if err != nil {
-			return err
-		}
 		o, err := u.Organisation(t.Context(), who, organisation)
 		if err != nil {
 			return err

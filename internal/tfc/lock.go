@@ -102,19 +102,34 @@ func forceUnlockWorkspace(r *request) (answer, error) {
 // changeLock answers the workspace as it is after the change.
 func (r *request) changeLock(fn func(u *postgres.Update, stack string) error) (answer, error) {
 	var doc *workspaceDoc
-	err := r.update(func(u *postgres.Update) error {
-		s, err := r.workspace(&u.View)
-		if err != nil {
+	stack := r.PathValue("workspace")
+	err := r.control.UpdateStack(r.Context(), stack, func(u *postgres.Update) error {
+		if err := fn(u, stack); err != nil {
 			return err
 		}
-		if err := fn(u, s.ID); err != nil {
-			return err
-		}
-		if s, err = r.workspace(&u.View); err != nil {
-			return err
-		}
-		doc, err = r.workspaceDoc(&u.View, s)
+		var err error
+		doc, err = r.lockedDoc(&u.View, stack)
 		return err
 	})
 	return ok(doc), err
+}
+
+// lockedDoc is the workspace, in few questions: others of the organisation wait.
+func (r *request) lockedDoc(v *postgres.View, stack string) (*workspaceDoc, error) {
+	x, err := v.Setting(r.Context(), r.who, stack)
+	if err != nil {
+		return nil, err
+	}
+	docs, err := r.workspaceDocs(v, x.Organisation, []postgres.Stack{x.Stack})
+	if err != nil {
+		return nil, err
+	}
+	d := docs[0]
+	if x.Configuration != "" {
+		d.Configuration = &configurationRef{ID: x.Configuration}
+	}
+	for _, id := range x.Variables {
+		d.Variables = append(d.Variables, &variableRef{ID: id})
+	}
+	return d, nil
 }
