@@ -7,23 +7,24 @@ import (
 	"io"
 
 	"github.com/tink-crypto/tink-go/v2/streamingaead/subtle"
-	"gocloud.dev/blob"
 
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/problem"
 )
 
 // A body is Tink's AES256_GCM_HKDF_1MB: segments of a megabyte, of which each
-// is authenticated with its place, and the last as the last.
+// is authenticated with its place, and the last as the last. In a header it is the
+// same with segments of 4 KiB, AES256_GCM_HKDF_4KB: Tink makes room for whole ones.
 const (
 	dataKeySize  = 32
 	segmentSize  = 1 << 20
+	smallSegment = 4 << 10
 	segmentTag   = subtle.AESGCMHKDFTagSizeInBytes
 	bodyOverhead = 1 + dataKeySize + subtle.AESGCMHKDFNoncePrefixSizeInBytes
 )
 
-func newCipher(dataKey []byte) (*subtle.AESGCMHKDF, error) {
-	c, err := subtle.NewAESGCMHKDF(dataKey, "SHA256", dataKeySize, segmentSize, 0)
+func newCipher(dataKey []byte, segment int) (*subtle.AESGCMHKDF, error) {
+	c, err := subtle.NewAESGCMHKDF(dataKey, "SHA256", dataKeySize, segment, 0)
 	if err != nil {
 		return nil, problem.New(api.Internal, "the key of a body cannot be used: %w", err)
 	}
@@ -32,8 +33,8 @@ func newCipher(dataKey []byte) (*subtle.AESGCMHKDF, error) {
 
 // bodySize is how long the body of size plain bytes is: what is shorter or
 // longer need not be read to be refused.
-func bodySize(size int64) int64 {
-	const each = segmentSize - segmentTag
+func bodySize(size int64, segment int64) int64 {
+	each := segment - segmentTag
 	segments := max(1, (size+bodyOverhead+each-1)/each)
 	return bodyOverhead + size + segments*segmentTag
 }
@@ -64,13 +65,17 @@ type Reader struct {
 	err    error // what ended it: one that is read on after an error does not recover
 }
 
-func newReader(n Name, size int64, dataKey []byte, key string, body *blob.Reader) (*Reader, error) {
-	c, err := newCipher(dataKey)
+func newReader(n Name, h header, dataKey []byte, body io.ReadCloser) (*Reader, error) {
+	segment := segmentSize
+	if h.inside != nil {
+		segment = smallSegment
+	}
+	c, err := newCipher(dataKey, segment)
 	if err != nil {
 		return nil, err
 	}
-	r := &Reader{name: n, size: size, digest: sha256.New(), source: &source{body: body}}
-	if r.plain, err = c.NewDecryptingReader(r.source, []byte(key)); err != nil {
+	r := &Reader{name: n, size: h.size, digest: sha256.New(), source: &source{body: body}}
+	if r.plain, err = c.NewDecryptingReader(r.source, []byte(bodyKey(n.Kind, n.Owner, h.body))); err != nil {
 		return nil, r.failed(err)
 	}
 	return r, nil
@@ -118,7 +123,7 @@ func (r *Reader) Close() error { return r.source.body.Close() }
 
 // A source remembers why a body could not be read further.
 type source struct {
-	body *blob.Reader
+	body io.ReadCloser
 	err  error
 }
 

@@ -73,33 +73,42 @@ func TestAnyDamage(t *testing.T) {
 	for _, size := range sizes {
 		s := tree(t, ring(t, NewKey()))
 		name := put(t, s, string(content(size)))
-		paths := []string{only(t, s, headerPrefix), only(t, s, bodyPrefix)}
-		rapid.Check(t, func(t *rapid.T) {
-			path := rapid.SampledFrom(paths).Draw(t, "object")
-			good, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer os.WriteFile(path, good, 0o600)
-			spoilt := spoil(t, good)
-			if err := os.WriteFile(path, spoilt, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			r, err := s.Open(t.Context(), name)
-			if err == nil {
-				defer r.Close()
-				_, err = io.Copy(io.Discard, r)
-				again, second := r.Read(make([]byte, 1))
-				if again != 0 || second != err {
-					t.Fatalf("read on after %v: %d, %v", err, again, second)
-				}
-			}
-			// A flipped bit in the id of the key asks for another key.
-			if !errors.Is(err, ErrDamaged) && problem.Code(err) != api.Unavailable {
-				t.Fatalf("%v, want damage", err)
-			}
-		})
+		anyDamage(t, s, name, only(t, s, headerPrefix), only(t, s, bodyPrefix))
 	}
+	for _, size := range []int{0, 1, smallSegment, smallMax} {
+		s := usual(t, ring(t, NewKey()))
+		name := put(t, s, string(content(size)))
+		anyDamage(t, s, name, only(t, s, headerPrefix))
+	}
+}
+
+func anyDamage(t *testing.T, s *Store, name Name, paths ...string) {
+	t.Helper()
+	rapid.Check(t, func(t *rapid.T) {
+		path := rapid.SampledFrom(paths).Draw(t, "object")
+		good, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer os.WriteFile(path, good, 0o600)
+		spoilt := spoil(t, good)
+		if err := os.WriteFile(path, spoilt, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r, err := s.Open(t.Context(), name)
+		if err == nil {
+			defer r.Close()
+			_, err = io.Copy(io.Discard, r)
+			again, second := r.Read(make([]byte, 1))
+			if again != 0 || second != err {
+				t.Fatalf("read on after %v: %d, %v", err, again, second)
+			}
+		}
+		// A flipped bit in the id of the key asks for another key.
+		if !errors.Is(err, ErrDamaged) && problem.Code(err) != api.Unavailable {
+			t.Fatalf("%v, want damage", err)
+		}
+	})
 }
 
 func spoil(t *rapid.T, good []byte) []byte {
@@ -125,7 +134,7 @@ func TestBodySize(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := bodySize(int64(size)); got != info.Size() {
+		if got := bodySize(int64(size), segmentSize); got != info.Size() {
 			t.Errorf("the body of %d bytes has %d, want %d", size, info.Size(), got)
 		}
 		if err := s.Delete(t.Context(), name); err != nil {
@@ -228,6 +237,9 @@ func FuzzHeader(f *testing.F) {
 	f.Add(h.encode()[:fixed])
 	f.Add(append(h.encode(), 0))
 	f.Add([]byte(magic))
+	small := h
+	small.inside = make([]byte, bodySize(h.size, smallSegment))
+	f.Add(small.encode())
 	f.Fuzz(func(t *testing.T, data []byte) {
 		h, err := decodeHeader(data)
 		if err == nil && !bytes.Equal(h.encode(), data) {

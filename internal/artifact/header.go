@@ -25,27 +25,36 @@ type header struct {
 	size    int64  // bytes of the plain text
 	keyID   string // of the key-encryption key, 1 to 255 bytes
 	wrapped []byte // the data key, 1 to 65,535 bytes
+	inside  []byte // the body, of a small artifact; else it is an object of its own
 }
 
 // magic begins every header; its last byte is the version of the format, in
 // which nothing may be added that an older reader could overlook.
 const (
 	magic          = "ASSIZE\x00"
-	version   byte = 1
+	apart     byte = 1                                  // the body is an object of its own
+	within    byte = 2                                  // it follows the wrapped key
 	fixed          = len(magic) + 1 + len(bodyID{}) + 8 // all before the id of the key
-	headerMax      = fixed + 1 + 255 + 2 + 65535
+	headerMax      = fixed + 1 + 255 + 2 + 65535        // without a body
 )
+
+// smallMax is the size of an artifact whose body is in its header, in bytes: one object
+// is written and made safe in half of the time of two.
+const smallMax = 64 << 10
 
 // encode is the only form of h: decode refuses all others.
 func (h header) encode() []byte {
 	out := h.prefix()
 	out = binary.BigEndian.AppendUint16(out, uint16(len(h.wrapped)))
-	return append(out, h.wrapped...)
+	return append(append(out, h.wrapped...), h.inside...)
 }
 
 // prefix is what stands before the wrapped key, and is authenticated with it.
 func (h header) prefix() []byte {
-	out := append([]byte(magic), version)
+	out := append([]byte(magic), apart)
+	if h.inside != nil {
+		out[len(magic)] = within
+	}
 	out = append(out, h.body[:]...)
 	out = binary.BigEndian.AppendUint64(out, uint64(h.size))
 	out = append(out, byte(len(h.keyID)))
@@ -58,8 +67,9 @@ func decodeHeader(data []byte) (header, error) {
 	if len(data) < fixed+1 || string(data[:len(magic)]) != magic {
 		return h, errors.New("its header is no header")
 	}
-	if v := data[len(magic)]; v != version {
-		return h, fmt.Errorf("its header has version %d, and this assize reads version %d", v, version)
+	form := data[len(magic)]
+	if form != apart && form != within {
+		return h, fmt.Errorf("its header has version %d, and this assize reads the versions %d and %d", form, apart, within)
 	}
 	copy(h.body[:], data[len(magic)+1:])
 	h.size = int64(binary.BigEndian.Uint64(data[fixed-8:]))
@@ -68,10 +78,17 @@ func decodeHeader(data []byte) (header, error) {
 		return h, errors.New("its header is cut short, or not true")
 	}
 	h.keyID, rest = string(rest[:id]), rest[id:]
-	if n := int(binary.BigEndian.Uint16(rest)); n == 0 || len(rest) != 2+n {
+	n, follows := int(binary.BigEndian.Uint16(rest)), int64(0)
+	if form == within && h.size <= smallMax {
+		follows = bodySize(h.size, smallSegment)
+	}
+	if n == 0 || form == within && follows == 0 || int64(len(rest)) != 2+int64(n)+follows {
 		return h, errors.New("its header has another length than it says")
 	}
-	h.wrapped = rest[2:]
+	h.wrapped = rest[2 : 2+n]
+	if form == within {
+		h.inside = rest[2+n:]
+	}
 	return h, nil
 }
 

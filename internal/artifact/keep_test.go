@@ -20,7 +20,7 @@ func nobody(context.Context, Name) (bool, error) { return false, nil }
 
 // within opens the same artifacts with other keys.
 func (s *Store) within(keys Keys) *Store {
-	return &Store{s.bucket, keys, s.dir, s.root, s.dirs, s.keeping}
+	return &Store{s.bucket, keys, s.dir, s.root, s.dirs, s.small, s.keeping}
 }
 
 // TestRotate changes keys as rule 9 says, and what a body says and when it was
@@ -178,6 +178,7 @@ func TestSweepStops(t *testing.T) {
 // TestSweepLitter: bodies that no header names, in both kinds of place.
 func TestSweepLitter(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *Store) {
+		s.small = -1
 		n, lost := put(t, s, "kept"), put(t, s, "lost")
 		if err := s.remove(t.Context(), lost.headerKey()); err != nil {
 			t.Fatal(err)
@@ -301,7 +302,7 @@ func TestManyAtOnce(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if got := keys(t, s); len(got) != 4 {
+		if got := keys(t, s); len(got) != 2*objects(s) {
 			t.Errorf("want two artifacts, got %q", got)
 		}
 	})

@@ -1,6 +1,7 @@
 package artifact
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -25,6 +26,7 @@ type Store struct {
 	dir    string      // of a file tree; empty in a bucket
 	root   os.FileInfo // of that directory, as it was opened
 	dirs   *directories
+	small  int64 // the size up to which a body is in its header, in bytes
 
 	// keeping is held by Rotate and Sweep. Other processes do not see it.
 	keeping *sync.Mutex
@@ -34,7 +36,7 @@ type Store struct {
 // bucket must be strongly consistent and know writes that replace nothing, as
 // S3 does (If-None-Match).
 func New(bucket *blob.Bucket, keys Keys) *Store {
-	return &Store{bucket: bucket, keys: keys, keeping: &sync.Mutex{}, dirs: &directories{}}
+	return &Store{bucket: bucket, keys: keys, keeping: &sync.Mutex{}, dirs: &directories{}, small: smallMax}
 }
 
 func (s *Store) Close() error { return s.bucket.Close() }
@@ -96,12 +98,11 @@ func (s *Store) open(ctx context.Context, name Name) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	key := bodyKey(name.Kind, name.Owner, h.body)
-	body, err := s.bucket.NewReader(ctx, key, nil)
+	body, err := s.body(ctx, name, h)
 	if err != nil {
-		return nil, unread(name, err)
+		return nil, err
 	}
-	r, err := readBody(name, h, dataKey, key, body)
+	r, err := newReader(name, h, dataKey, body)
 	if err != nil {
 		body.Close()
 		return nil, err
@@ -109,11 +110,20 @@ func (s *Store) open(ctx context.Context, name Name) (*Reader, error) {
 	return r, nil
 }
 
-func readBody(name Name, h header, dataKey []byte, key string, body *blob.Reader) (*Reader, error) {
-	if got, want := body.Size(), bodySize(h.size); got != want {
+// body begins to read a body, which has the length that it should.
+func (s *Store) body(ctx context.Context, name Name, h header) (io.ReadCloser, error) {
+	if h.inside != nil {
+		return io.NopCloser(bytes.NewReader(h.inside)), nil
+	}
+	body, err := s.bucket.NewReader(ctx, bodyKey(name.Kind, name.Owner, h.body), nil)
+	if err != nil {
+		return nil, unread(name, err)
+	}
+	if got, want := body.Size(), bodySize(h.size, segmentSize); got != want {
+		body.Close()
 		return nil, damaged(name, "its body has %d bytes instead of %d", got, want)
 	}
-	return newReader(name, h.size, dataKey, key, body)
+	return body, nil
 }
 
 // Delete removes an artifact that nobody refers to any more; whether that is so
@@ -135,7 +145,7 @@ func (s *Store) Delete(ctx context.Context, name Name) error {
 	if err := s.remove(ctx, name.headerKey()); err != nil {
 		return err
 	}
-	if h, err := decodeHeader(data); err == nil {
+	if h, err := decodeHeader(data); err == nil && h.inside == nil {
 		return s.remove(ctx, bodyKey(name.Kind, name.Owner, h.body))
 	}
 	return nil // Sweep finds the body that no header names
@@ -151,39 +161,72 @@ type draft struct {
 	written     time.Time // by the clock of the store
 }
 
-// write keeps what r reads as a body, encrypted, with a key of its own. It
-// leaves nothing behind when it fails, even when r panics.
+// write keeps what r reads as a body, encrypted, with a key of its own: in the draft
+// if it is small, else in an object.
 func (s *Store) write(ctx context.Context, kind, owner string, r io.Reader) (draft, error) {
 	d := draft{kind: kind, owner: owner, header: header{body: bodyID(draw(len(bodyID{})))}, dataKey: draw(dataKeySize)}
-	key := bodyKey(kind, owner, d.header.body)
-	c, err := newCipher(d.dataKey)
+	digest := sha256.New()
+	r = io.TeeReader(r, digest)
+	begin, err := io.ReadAll(io.LimitReader(r, s.small+1))
+	switch {
+	case err != nil:
+		return draft{}, unwritten(err)
+	case int64(len(begin)) <= s.small:
+		err = d.keepInside(begin)
+	default:
+		err = s.writeBody(ctx, &d, io.MultiReader(bytes.NewReader(begin), r))
+	}
 	if err != nil {
 		return draft{}, err
 	}
+	d.header.size, d.digest = d.size, digestOf(digest)
+	return d, nil
+}
+
+// keepInside encrypts a small body.
+func (d *draft) keepInside(data []byte) error {
+	c, err := newCipher(d.dataKey, smallSegment)
+	if err != nil {
+		return err
+	}
+	var body bytes.Buffer
+	if d.size, err = encrypt(c, &body, bodyKey(d.kind, d.owner, d.header.body), bytes.NewReader(data)); err != nil {
+		return unwritten(err)
+	}
+	d.header.inside, d.written = body.Bytes(), time.Now()
+	return nil
+}
+
+// writeBody keeps what r reads as an object. It leaves nothing behind when it fails,
+// even when r panics.
+func (s *Store) writeBody(ctx context.Context, d *draft, r io.Reader) error {
+	key := bodyKey(d.kind, d.owner, d.header.body)
+	c, err := newCipher(d.dataKey, segmentSize)
+	if err != nil {
+		return err
+	}
 	w, err := s.create(ctx, key, true)
 	if err != nil {
-		return draft{}, unwritten(err)
+		return unwritten(err)
 	}
 	written := false
 	defer func() {
 		if !written {
 			w.abort()
-			s.drop(ctx, d)
+			s.drop(ctx, *d)
 		}
 	}()
-	digest := sha256.New()
-	if d.size, err = encrypt(c, w, key, io.TeeReader(r, digest)); err != nil {
-		return draft{}, unwritten(err)
+	if d.size, err = encrypt(c, w, key, r); err != nil {
+		return unwritten(err)
 	}
 	if err := w.Close(); err != nil {
-		return draft{}, unwritten(err)
+		return unwritten(err)
 	}
-	d.header.size, d.digest = d.size, digestOf(digest)
 	if d.written, err = s.measure(ctx, key, d.size); err != nil {
-		return draft{}, err
+		return err
 	}
 	written = true
-	return d, nil
+	return nil
 }
 
 // measure asks the store how much it has got of the body, and since when.
@@ -192,7 +235,7 @@ func (s *Store) measure(ctx context.Context, key string, size int64) (time.Time,
 	if err != nil {
 		return time.Time{}, unwritten(err)
 	}
-	if want := bodySize(size); attrs.Size != want {
+	if want := bodySize(size, segmentSize); attrs.Size != want {
 		return time.Time{}, problem.New(api.Unavailable, "the artifact was not kept: the store has %d of its %d bytes", attrs.Size, want)
 	}
 	return attrs.ModTime, nil
@@ -263,11 +306,14 @@ func (s *Store) modified(ctx context.Context, name Name) (time.Time, error) {
 }
 
 func (s *Store) measured(ctx context.Context, name Name, h header) error {
+	if h.inside != nil {
+		return nil // it could not be decoded otherwise
+	}
 	attrs, err := s.bucket.Attributes(ctx, bodyKey(name.Kind, name.Owner, h.body))
 	if err != nil {
 		return unread(name, err)
 	}
-	if want := bodySize(h.size); attrs.Size != want {
+	if want := bodySize(h.size, segmentSize); attrs.Size != want {
 		return damaged(name, "its body has %d bytes instead of %d", attrs.Size, want)
 	}
 	return nil
@@ -296,7 +342,7 @@ func (s *Store) headerBytes(ctx context.Context, name Name) ([]byte, error) {
 		return nil, because(problem.New(api.Unavailable, "artifact %s could not be read", name), err)
 	}
 	defer r.Close()
-	data, err := io.ReadAll(io.LimitReader(r, int64(headerMax)+1))
+	data, err := io.ReadAll(io.LimitReader(r, int64(headerMax+2*smallMax)))
 	if err != nil {
 		return nil, because(problem.New(api.Unavailable, "artifact %s could not be read", name), err)
 	}
@@ -348,6 +394,9 @@ func (s *Store) create(ctx context.Context, key string, onlyNew bool) (*durable,
 // drop removes the body of a draft that came to nothing. It must happen even
 // when the caller has gone, and what it cannot do Sweep will.
 func (s *Store) drop(ctx context.Context, d draft) {
+	if d.header.inside != nil {
+		return
+	}
 	s.remove(context.WithoutCancel(ctx), bodyKey(d.kind, d.owner, d.header.body))
 }
 

@@ -117,6 +117,9 @@ func (s *Store) claim(ctx context.Context, name Name, litter map[string]bool) er
 	if err != nil {
 		return damaged(name, "%w", err)
 	}
+	if h.inside != nil {
+		return nil
+	}
 	delete(litter, bodyKey(name.Kind, name.Owner, h.body))
 	return nil
 }

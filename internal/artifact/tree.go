@@ -28,8 +28,10 @@ func OpenTree(dir string, keys Keys) (*Store, error) {
 
 // CreateTree opens a file tree and makes it when it is not there.
 func CreateTree(dir string, keys Keys) (*Store, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, problem.New(api.Unavailable, "no artifacts can be kept in %s: %w", dir, err)
+	for _, part := range []string{headerPrefix, bodyPrefix} { // who copies the tree finds both
+		if err := os.MkdirAll(filepath.Join(dir, part), 0o700); err != nil {
+			return nil, problem.New(api.Unavailable, "no artifacts can be kept in %s: %w", dir, err)
+		}
 	}
 	return openTree(dir, keys)
 }

@@ -14,6 +14,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"runtime/metrics"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -94,8 +95,9 @@ func TestKilled(t *testing.T) {
 	if _, err := s.Sweep(t.Context(), later, 2*time.Hour, everybody); err != nil {
 		t.Fatal(err)
 	}
-	if got := len(keys(t, s)); got != 2*v.Artifacts {
-		t.Errorf("%d objects are left of %d artifacts", got, v.Artifacts)
+	after, err := s.Verify(t.Context(), func(err error) { t.Error(err) })
+	if err != nil || after.Artifacts != v.Artifacts || after.Litter != 0 || slices.ContainsFunc(keys(t, s), unfinished.MatchString) {
+		t.Errorf("%+v, %v; there were %d artifacts, and now there is %q", after, err, v.Artifacts, keys(t, s))
 	}
 }
 
