@@ -274,22 +274,16 @@ func refusedFor(err error) state.Reason {
 // PutState takes the bytes that are sent to the address with this secret, and
 // makes the version whole with them. When it returns, it is (docs/state.md, rule 7).
 func (c *Control) PutState(ctx context.Context, secret string, body io.Reader) error {
-	var id, kind string
-	var who identity.Principal
 	var v postgres.StateVersion
+	var kind string
 	late := c.View(ctx, func(view *postgres.View) (err error) {
-		if id, kind, who, err = view.AuthenticateUpload(ctx, artifact.Digest([]byte(secret))); id == "" {
-			return err
-		}
-		expired := err
-		if v, err = view.State(ctx, who, id); err != nil {
-			return err
-		}
-		return expired
+		v, kind, err = view.AuthenticateUpload(ctx, artifact.Digest([]byte(secret)))
+		return err
 	})
 	if v.ID == "" {
 		return late
 	}
+	who := v.Writer
 	if kind == jsonKind {
 		if late != nil {
 			return late
@@ -320,7 +314,7 @@ func (c *Control) finalize(ctx context.Context, who identity.Principal, v postgr
 		return err
 	}
 	return c.UpdateStack(ctx, v.Stack, func(u *postgres.Update) error {
-		_, err := u.FinalizeState(ctx, who, v.ID, kept)
+		_, err := u.FinalizeState(ctx, who, v.Stack, v.ID, kept)
 		return err
 	})
 }

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"strconv"
@@ -95,7 +96,7 @@ func (v *View) lock(ctx context.Context, stack string) (*Lock, error) {
 
 // StackLock is the lock of a stack, nil when it is not locked.
 func (v *View) StackLock(ctx context.Context, who identity.Principal, stack string) (*Lock, error) {
-	s, err := v.stack(ctx, stack)
+	s, err := v.stackFor(ctx, who, stack)
 	if err != nil {
 		return nil, err
 	}
@@ -278,13 +279,7 @@ const sqlOrganisationOf = `
 // Setting is the one of a stack, in two questions.
 func (v *View) Setting(ctx context.Context, who identity.Principal, stack string) (x Setting, err error) {
 	var b pgx.Batch
-	found := false
-	b.Queue(sqlStack, pgx.NamedArgs{"id": stack}).Query(func(rows pgx.Rows) (err error) {
-		if found = rows.Next(); found {
-			x.Stack, err = scanStack(rows)
-		}
-		return err
-	})
+	askPlace(&b, stack, &x.Stack)
 	b.Queue(sqlOrganisationOf, pgx.NamedArgs{"stack": stack}).Query(func(rows pgx.Rows) (err error) {
 		if rows.Next() {
 			x.Organisation, err = scanOrganisation(rows)
@@ -299,11 +294,8 @@ func (v *View) Setting(ctx context.Context, who identity.Principal, stack string
 		return pgx.CollectRows(rows, pgx.RowTo[string])
 	}))
 	v.askGrants(&b, who)
-	if err := v.tx.ask(ctx, &b); err != nil {
-		return x, err
-	}
-	if !found {
-		return x, pgx.ErrNoRows
+	if err := v.tx.ask(ctx, &b); err != nil || x.Stack.ID == "" {
+		return x, cmp.Or(err, pgx.ErrNoRows)
 	}
 	if err := v.permit(ctx, stackCall(who, "stack:read", identity.StackRead, x.Stack)); err != nil {
 		return Setting{}, err
@@ -319,15 +311,31 @@ func (v *View) Setting(ctx context.Context, who identity.Principal, stack string
 	return x, err
 }
 
-// askStack asks for a stack, its lock and its current version.
-func askStack(b *pgx.Batch, id string, s *Stack) (found *bool) {
-	found = new(bool)
+// stackFor is a stack, asked for with what the principal may do.
+func (v *View) stackFor(ctx context.Context, who identity.Principal, id string) (Stack, error) {
+	var b pgx.Batch
+	var s Stack
+	askPlace(&b, id, &s)
+	v.askGrants(&b, who)
+	if err := v.tx.ask(ctx, &b); err != nil || s.ID == "" {
+		return s, cmp.Or(err, pgx.ErrNoRows)
+	}
+	return s, nil
+}
+
+// askPlace asks for a stack by its id, which stays "" when there is none.
+func askPlace(b *pgx.Batch, id string, s *Stack) {
 	b.Queue(sqlStack, pgx.NamedArgs{"id": id}).Query(func(rows pgx.Rows) (err error) {
-		if *found = rows.Next(); *found {
+		if rows.Next() {
 			*s, err = scanStack(rows)
 		}
 		return err
 	})
+}
+
+// askStack asks for its lock and its current version too.
+func askStack(b *pgx.Batch, id string, s *Stack) {
+	askPlace(b, id, s)
 	b.Queue(sqlLocks, pgx.NamedArgs{"stacks": []string{id}}).Query(func(rows pgx.Rows) error {
 		all, err := collectLocks(rows)
 		s.Lock = all[id]
@@ -338,5 +346,4 @@ func askStack(b *pgx.Batch, id string, s *Stack) (found *bool) {
 		s.State = all[id]
 		return err
 	})
-	return found
 }

@@ -14,6 +14,7 @@ import (
 type pipeline struct {
 	conn    *pgxpool.Conn
 	options pgx.TxOptions
+	first   string             // a statement without arguments, or ""
 	tx      pgx.Tx             // nil until it has begun
 	later   []*pgx.QueuedQuery // what goes with the next question
 }
@@ -30,6 +31,9 @@ func (p *pipeline) ask(ctx context.Context, questions *pgx.Batch) error {
 	var b pgx.Batch
 	if p.tx == nil {
 		b.BeginTx(p.options)
+		if p.first != "" {
+			b.Queue(p.first)
+		}
 	}
 	b.QueuedQueries = append(append(b.QueuedQueries, p.later...), questions.QueuedQueries...)
 	p.later = nil

@@ -43,6 +43,9 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	config.ConnConfig.RuntimeParams["timezone"] = "UTC"
 	// A transaction of a process that hangs would keep its locks for ever.
 	config.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = "60000"
+	// What changes something finds it by its key: to plan it anew each time would take
+	// longer than to do it.
+	config.ConnConfig.RuntimeParams["plan_cache_mode"] = "force_generic_plan"
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, translate(err)

@@ -63,7 +63,9 @@ func (u *Update) Quarantine(ctx context.Context, who identity.Principal, q Quara
 	c := stackCall(who, "state:quarantine", identity.StateWrite, s)
 	c.detail["artifact"], c.detail["reason"], c.detail["quarantine"] = q.Artifact, string(q.Reason), q.ID
 	err = u.guard(ctx, c, func() error {
-		if err := u.hold(ctx, q.Stack, Kept{Artifact: q.Artifact, Present: present}); err != nil {
+		held := Kept{Artifact: q.Artifact, Present: present}
+		u.hold(q.Stack, held)
+		if err := u.present(ctx, held); err != nil {
 			return err
 		}
 		rows, err := u.tx.Query(ctx, sqlSameQuarantined, args)

@@ -72,11 +72,12 @@ type Upload struct {
 	Expires time.Time
 }
 
-func scanState(row pgx.Row) (StateVersion, error) {
+// scanState reads a version, and what else is in its row before it.
+func scanState(row pgx.Row, before ...any) (StateVersion, error) {
 	var v StateVersion
-	err := row.Scan(&v.ID, &v.Stack, &v.Status, &v.Serial, &v.Lineage, &v.MD5, &v.Forced, &v.Intermediate, &v.CopyOf, &v.Lock, &v.Created,
+	err := row.Scan(append(before, &v.ID, &v.Stack, &v.Status, &v.Serial, &v.Lineage, &v.MD5, &v.Forced, &v.Intermediate, &v.CopyOf, &v.Lock, &v.Created,
 		&v.Writer.Kind, &v.Writer.ID, &v.Writer.Name, &v.Writer.Organisation, &v.Finalized, &v.Sequence,
-		&v.Artifact, &v.Size, &v.Details, &v.JSON, &v.Outputs, &v.Resources, &v.Format, &v.Tool, &v.Encrypted)
+		&v.Artifact, &v.Size, &v.Details, &v.JSON, &v.Outputs, &v.Resources, &v.Format, &v.Tool, &v.Encrypted)...)
 	v.Created, v.Finalized = v.Created.UTC(), v.Finalized.UTC()
 	return v, err
 }
@@ -134,7 +135,7 @@ func (v *View) State(ctx context.Context, who identity.Principal, id string) (St
 
 // CurrentState is the version of a stack that counts, without its bytes.
 func (v *View) CurrentState(ctx context.Context, who identity.Principal, stack string) (StateVersion, error) {
-	s, err := v.stack(ctx, stack)
+	s, err := v.stackFor(ctx, who, stack)
 	if err != nil {
 		return StateVersion{}, err
 	}

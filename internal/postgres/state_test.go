@@ -39,7 +39,10 @@ func (w world) stateCalls(ctx context.Context, who identity.Principal) map[strin
 			_, err := u.WriteState(ctx, who, w.stack.ID, postgres.NewState{Write: state.Write{Serial: 9, MD5: strings.Repeat("9", 32)}})
 			return err
 		},
-		"FinalizeState": func(u *postgres.Update) error { _, err := u.FinalizeState(ctx, who, w.version, kept); return err },
+		"FinalizeState": func(u *postgres.Update) error {
+			_, err := u.FinalizeState(ctx, who, w.stack.ID, w.version, kept)
+			return err
+		},
 		"SetStateJSON": func(u *postgres.Update) error {
 			return u.SetStateJSON(ctx, who, w.version, postgres.Kept{JSON: kept.Artifact})
 		},

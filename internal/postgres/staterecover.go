@@ -61,6 +61,7 @@ func (u *Update) guardRecovery(ctx context.Context, c call, v StateVersion, chec
 	v.ID, v.Created, v.Writer, v.Intermediate = newID(state.VersionID), u.at, c.who, false
 	c.detail["became"], c.detail["artifact"] = v.ID, v.Artifact
 	c.detail["serial"], c.detail["lineage"] = strconv.FormatInt(v.Serial, 10), v.Lineage
+	u.hold(v.Stack, v.Kept)
 	err = u.guard(ctx, c, func() error {
 		if err := check(); err != nil {
 			return err

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strconv"
@@ -25,21 +26,21 @@ const sqlPendingSince = `
 
 // desk asks for all of it at once, and with it for what the principal may do: the guard
 // will want to know.
-func (v *View) desk(ctx context.Context, who identity.Principal, stack string) (d desk, err error) {
+func (v *View) desk(ctx context.Context, who identity.Principal, stack string, more ...func(*pgx.Batch)) (d desk, err error) {
 	var b pgx.Batch
-	found := askStack(&b, stack, &d.stack)
+	for _, ask := range more {
+		ask(&b)
+	}
+	askStack(&b, stack, &d.stack)
 	b.Queue(sqlPendingSince, pgx.NamedArgs{"stack": stack}).Query(func(rows pgx.Rows) error {
 		_, err := pgx.ForEachRow(rows, []any{&d.pending}, func() error { return nil })
 		return err
 	})
 	v.askGrants(&b, who)
-	if err := v.tx.ask(ctx, &b); err != nil {
-		return d, err
+	if err := v.tx.ask(ctx, &b); err != nil || d.stack.ID == "" {
+		return d, cmp.Or(err, pgx.ErrNoRows)
 	}
 	d.lock, d.current = d.stack.Lock, d.stack.State
-	if !*found {
-		return d, pgx.ErrNoRows
-	}
 	return d, nil
 }
 
@@ -73,7 +74,7 @@ func (d desk) writeCall(who identity.Principal, action string, w state.Write, ru
 // MayWriteState asks whether somebody may write the state of a stack, before their
 // bytes are read.
 func (v *View) MayWriteState(ctx context.Context, who identity.Principal, stack string) error {
-	s, err := v.stack(ctx, stack)
+	s, err := v.stackFor(ctx, who, stack)
 	if err != nil {
 		return err
 	}
@@ -97,6 +98,9 @@ func (u *Update) WriteState(ctx context.Context, who identity.Principal, stack s
 	c.detail["version"] = v.ID
 	if ruling == state.Replay {
 		c.detail["version"] = d.current.ID
+	}
+	if n.Kept != nil {
+		u.hold(stack, *n.Kept)
 	}
 	err = u.guard(ctx, c, func() error {
 		if err := n.Check(); err != nil {
@@ -142,15 +146,21 @@ const sqlInsertState = `
 // insertState takes the place of the version that was begun before, and is whole
 // at once when it has bytes.
 func (u *Update) insertState(ctx context.Context, d desk, v *StateVersion, uploads []Upload) error {
+	if v.Artifact != "" {
+		if err := u.present(ctx, v.Kept); err != nil {
+			return err
+		}
+	}
 	u.tx.send(sqlDiscardPending, pgx.NamedArgs{"stack": v.Stack})
 	u.tx.send(sqlInsertState, pgx.NamedArgs{"id": v.ID, "stack": v.Stack, "serial": v.Serial, "lineage": v.Lineage,
 		"md5": v.MD5, "forced": string(v.Forced), "intermediate": v.Intermediate, "copy_of": v.CopyOf, "lock": v.Lock, "at": v.Created,
 		"kind": string(v.Writer.Kind), "writer": v.Writer.ID, "name": v.Writer.Name, "organisation": v.Writer.Organisation,
 		"details": v.Details, "outputs": v.Outputs})
 	if v.Artifact != "" {
-		return u.finalize(ctx, d, v)
+		u.finalize(d, v)
+	} else {
+		u.allowUploads(v.Stack, v.ID, uploads)
 	}
-	u.allowUploads(v.Stack, v.ID, uploads)
 	return nil
 }
 
@@ -177,12 +187,9 @@ const sqlFinalize = `
 		outputs = @outputs, resources = @resources, format = @format, tool = @tool, encrypted = @encrypted
 	WHERE id = @id`
 
-// finalize makes a version the current one. That it follows the one before it the
-// table says too.
-func (u *Update) finalize(ctx context.Context, d desk, v *StateVersion) error {
-	if err := u.hold(ctx, v.Stack, v.Kept); err != nil {
-		return err
-	}
+// finalize makes a version the current one, whose artifacts are held and present. That
+// it follows the one before it the table says too.
+func (u *Update) finalize(d desk, v *StateVersion) {
 	v.Status, v.Finalized, v.Sequence = state.Finalized, u.at, 1
 	args := pgx.NamedArgs{"id": v.ID, "at": u.at, "artifact": v.Artifact, "size": v.Size, "details": v.Details, "json": v.JSON,
 		"outputs": v.Outputs, "resources": v.Resources, "format": v.Format, "tool": v.Tool, "encrypted": v.Encrypted,
@@ -193,22 +200,27 @@ func (u *Update) finalize(ctx context.Context, d desk, v *StateVersion) error {
 	}
 	args["sequence"] = v.Sequence
 	u.tx.send(sqlFinalize, args)
-	return nil
 }
 
-// FinalizeState gives a version its bytes. Those of a version that has them
+// FinalizeState gives a version of a stack its bytes. Those of a version that has them
 // already are the same, for their md5 is; one that was given up gets none.
-func (u *Update) FinalizeState(ctx context.Context, who identity.Principal, id string, k Kept) (StateVersion, error) {
-	v, err := scanState(u.tx.QueryRow(ctx, sqlState, pgx.NamedArgs{"id": id}))
-	if err != nil {
-		return StateVersion{}, err
+func (u *Update) FinalizeState(ctx context.Context, who identity.Principal, stack, id string, k Kept) (StateVersion, error) {
+	var v StateVersion
+	d, err := u.desk(ctx, who, stack, func(b *pgx.Batch) {
+		b.Queue(sqlState, pgx.NamedArgs{"id": id}).QueryRow(func(row pgx.Row) (err error) {
+			v, err = scanState(row)
+			return err
+		})
+	})
+	if err == nil && v.Stack != stack {
+		err = notFound() // it is another's
 	}
-	d, err := u.desk(ctx, who, v.Stack)
 	if err != nil {
 		return StateVersion{}, err
 	}
 	c := stateCall(who, "state:finalize", identity.StateWrite, d.stack, id)
 	c.detail["artifact"], c.detail["serial"] = k.Artifact, strconv.FormatInt(v.Serial, 10)
+	u.hold(stack, k)
 	err = u.guard(ctx, c, func() error {
 		if v.Status == state.Finalized {
 			return nil
@@ -219,8 +231,12 @@ func (u *Update) FinalizeState(ctx context.Context, who identity.Principal, id s
 		if k.JSON == "" && !k.Encrypted {
 			k.JSON = v.JSON
 		}
+		if err := u.present(ctx, k); err != nil {
+			return err
+		}
 		v.Kept = k
-		return u.finalize(ctx, d, &v)
+		u.finalize(d, &v)
+		return nil
 	})
 	return v, err
 }
@@ -236,7 +252,8 @@ func (u *Update) SetStateJSON(ctx context.Context, who identity.Principal, id st
 		return err
 	}
 	return u.guard(ctx, stateCall(who, "state:describe", identity.StateWrite, s, id), func() error {
-		if err := u.hold(ctx, s.ID, k); err != nil {
+		u.hold(s.ID, k)
+		if err := u.present(ctx, k); err != nil {
 			return err
 		}
 		_, err := u.tx.Exec(ctx, sqlSetStateJSON, pgx.NamedArgs{"id": id, "json": k.JSON})
@@ -245,42 +262,56 @@ func (u *Update) SetStateJSON(ctx context.Context, who identity.Principal, id st
 }
 
 const sqlUpload = `
-	SELECT u.version, u.body, u.expires_at, v.writer_kind, v.writer_id, v.writer_name, v.writer_organisation
-	FROM state_uploads u JOIN state_versions v ON v.id = u.version WHERE u.digest = @digest`
+	SELECT u.body, u.expires_at, v.* FROM state_uploads u JOIN state_history v ON v.id = u.version WHERE u.digest = @digest`
 
-// AuthenticateUpload is who may send what, by the digest of the secret in the
-// address: they act as whoever has begun the version. Of an address that has
-// expired all is known, with an error.
-func (v *View) AuthenticateUpload(ctx context.Context, digest string) (version, body string, who identity.Principal, err error) {
+// AuthenticateUpload is what may be sent of which version, by the digest of the secret
+// in the address: who sends it acts as whoever has begun the version, and must be able
+// to see it. Of an address that has expired all is known, with an error.
+func (v *View) AuthenticateUpload(ctx context.Context, digest string) (StateVersion, string, error) {
 	up := Upload{Digest: digest}
-	err = v.tx.QueryRow(ctx, sqlUpload, pgx.NamedArgs{"digest": digest}).Scan(&version, &up.Body, &up.Expires,
-		&who.Kind, &who.ID, &who.Name, &who.Organisation)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return "", "", identity.Principal{}, notFound()
+	var version StateVersion
+	var b pgx.Batch
+	b.Queue(sqlUpload, pgx.NamedArgs{"digest": digest}).Query(func(rows pgx.Rows) (err error) {
+		if rows.Next() {
+			version, err = scanState(rows, &up.Body, &up.Expires)
+		}
+		return err
+	})
+	if err := v.tx.ask(ctx, &b); err != nil || version.ID == "" {
+		return StateVersion{}, "", cmp.Or(err, error(notFound()))
 	}
-	if err == nil && !v.at.Before(up.Expires) {
+	s, err := v.stackFor(ctx, version.Writer, version.Stack)
+	if err == nil {
+		err = v.permit(ctx, stateCall(version.Writer, "stack:read", identity.StackRead, s, version.ID))
+	}
+	if err != nil {
+		return StateVersion{}, "", err
+	}
+	if !v.at.Before(up.Expires) {
 		err = state.Late.Refusal(nil, state.Write{})
 	}
-	return version, up.Body, who, err
+	return version, up.Body, err
 }
 
 const sqlHoldArtifact = `
 	SELECT pg_advisory_xact_lock_shared(hashtextextended('assize artifact ' || name, 0)) FROM unnest(@names::text[]) AS name`
 
-// hold keeps the artifacts of a stack from being removed until the transaction has
-// ended, and asks whether they are there (docs/artifacts.md, rule 11).
-func (u *Update) hold(ctx context.Context, stack string, k Kept) error {
+// hold keeps the artifacts of a stack from being removed, from the next question on and
+// until the transaction has ended (docs/artifacts.md, rule 11).
+func (u *Update) hold(stack string, k Kept) {
 	var names []string
 	for kind, digest := range map[string]string{"state": k.Artifact, "details": k.Details, "json": k.JSON} {
 		if digest != "" {
 			names = append(names, kind+"/"+stack+"/"+digest)
 		}
 	}
-	if _, err := u.tx.Exec(ctx, sqlHoldArtifact, pgx.NamedArgs{"names": names}); err != nil {
+	u.tx.send(sqlHoldArtifact, pgx.NamedArgs{"names": names})
+}
+
+// present asks whether the artifacts that are held are there.
+func (u *Update) present(ctx context.Context, k Kept) error {
+	if err := u.tx.flush(ctx); err != nil || k.Present == nil {
 		return err
-	}
-	if k.Present == nil {
-		return nil
 	}
 	return k.Present(ctx)
 }

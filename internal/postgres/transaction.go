@@ -53,6 +53,10 @@ func (s *Store) View(ctx context.Context, fn func(*View) error) error {
 	return errors.Join(translate(err), s.writeDown(ctx, v.forbidden()))
 }
 
+// Lists are asked for in so many ways that one plan does not suit all.
+const sqlPlanEach = `
+	SET LOCAL plan_cache_mode = auto`
+
 // read is View without what follows a refusal.
 func (s *Store) read(ctx context.Context, v *View, fn func(*View) error) error {
 	conn, err := s.pool.Acquire(ctx)
@@ -60,7 +64,7 @@ func (s *Store) read(ctx context.Context, v *View, fn func(*View) error) error {
 		return unreachable(err)
 	}
 	defer conn.Release()
-	v.tx = &pipeline{conn: conn, options: pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}}
+	v.tx = &pipeline{conn: conn, options: pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, first: sqlPlanEach}
 	defer v.tx.rollback(ctx) // there is nothing to commit
 	return broken(ctx, conn, fn(v))
 }
