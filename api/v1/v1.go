@@ -31,9 +31,3 @@ type Principal struct {
 	Name         string `json:"name"`
 	Organisation string `json:"organisation,omitempty" doc:"id of the organisation that a token belongs to"`
 }
-
-// Whoami asks whose the token of the request is.
-type Whoami struct{}
-
-// Route is where the request goes.
-func (Whoami) Route() string { return "GET /v1/whoami" }

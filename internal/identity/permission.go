@@ -100,6 +100,18 @@ func (r Role) Permissions() []Permission {
 	return set
 }
 
+// At is the set of what r may where it is granted at a level: what means something
+// there or below.
+func (r Role) At(level Level) []Permission {
+	var set []Permission
+	for _, m := range permissions {
+		if level != Nowhere && m.Deepest >= level && r.has(m) {
+			set = append(set, m.Permission)
+		}
+	}
+	return set
+}
+
 func (r Role) has(m Meaning) bool { return r.atLeast(m.Least) }
 
 // atLeast reports whether r is least or a role after it. Neither may be unknown.

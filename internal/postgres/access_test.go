@@ -48,6 +48,10 @@ func (w world) accessCalls(ctx context.Context, who identity.Principal) map[stri
 			_, err := u.Invite(ctx, who, org, "somebody@example.com", []string{w.team})
 			return err
 		},
+		"CreateMember": func(u *postgres.Update) error {
+			_, _, err := u.CreateMember(ctx, who, org, postgres.NewMember{Name: "new", Teams: []string{w.team}})
+			return err
+		},
 		"RemoveMembership":  func(u *postgres.Update) error { return u.RemoveMembership(ctx, who, w.membership) },
 		"AddMemberships":    func(u *postgres.Update) error { return u.AddMemberships(ctx, who, w.team, []string{w.membership}) },
 		"RemoveMemberships": func(u *postgres.Update) error { return u.RemoveMemberships(ctx, who, w.team, []string{w.membership}) },
@@ -101,6 +105,7 @@ func TestSite(t *testing.T) {
 		for what, do := range map[string]func(*postgres.Update) error{
 			"makes an organisation":     func(u *postgres.Update) error { _, err := u.CreateOrganisation(t.Context(), who, "own"); return err },
 			"appoints an administrator": func(u *postgres.Update) error { return u.Appoint(t.Context(), who, other.ID, true) },
+			"asks who administers":      func(u *postgres.Update) error { _, err := u.Administrators(t.Context(), who); return err },
 			"dismisses one":             func(u *postgres.Update) error { return u.Appoint(t.Context(), who, admin.ID, false) },
 			"reads the server's chain": func(u *postgres.Update) (err error) {
 				for _, err = range u.Audit(t.Context(), who, "") {
@@ -237,6 +242,16 @@ func TestOtherOrganisation(t *testing.T) {
 		"an invitation to a team": func(u *postgres.Update) error {
 			_, err := u.Invite(t.Context(), owner, org.Organisation, "x@example.com", []string{w.team})
 			return err
+		},
+		"a user in a team": func(u *postgres.Update) error {
+			_, _, err := u.CreateMember(t.Context(), owner, org.Organisation, postgres.NewMember{Name: "new", Teams: []string{w.team}})
+			return err
+		},
+		"a team by its role": func(u *postgres.Update) error {
+			return u.Grant(t.Context(), owner, w.team, identity.Grant{Role: identity.Reader, Scope: org})
+		},
+		"a token by its role": func(u *postgres.Update) error {
+			return u.Grant(t.Context(), owner, w.token, identity.Grant{Role: identity.Reader, Scope: org})
 		},
 		"a team": func(u *postgres.Update) error {
 			a := postgres.Access{Holding: postgres.Holding{Holder: w.team, Grant: identity.Grant{Role: identity.Reader, Scope: org}}}

@@ -68,7 +68,28 @@ func (u *Update) Grant(ctx context.Context, who identity.Principal, holder strin
 	} else if had != "" {
 		change = append(change, identity.Grant{Role: had, Scope: g.Scope})
 	}
-	return u.guardGrants(ctx, grantCall(who, "role:grant", holder, g), change, func() error { return u.putGrant(ctx, holder, g) })
+	return u.guardGrants(ctx, grantCall(who, "role:grant", holder, g), change, func() error {
+		if err := u.mayHold(ctx, holder, g.Scope.Organisation); err != nil {
+			return err
+		}
+		return u.putGrant(ctx, holder, g)
+	})
+}
+
+const sqlMayHold = `
+	SELECT EXISTS (SELECT FROM users WHERE id = @holder)
+		OR EXISTS (SELECT FROM teams WHERE id = @holder AND organisation = @organisation)
+		OR EXISTS (SELECT FROM tokens WHERE id = @holder AND organisation = @organisation)`
+
+// mayHold refuses a role for who does not exist in an organisation. A team or a token
+// of another one does not.
+func (v *View) mayHold(ctx context.Context, holder, organisation string) error {
+	var exists bool
+	err := v.tx.QueryRow(ctx, sqlMayHold, pgx.NamedArgs{"holder": holder, "organisation": organisation}).Scan(&exists)
+	if err == nil && !exists {
+		return problem.New(api.NotFound, "there is nobody with this id who could have a role there")
+	}
+	return err
 }
 
 const sqlRoleAt = `
@@ -185,26 +206,4 @@ func (u *Update) stillOwned(ctx context.Context, organisation string) error {
 // OwnGrants are the roles that the principal has, as a person and through teams.
 func (v *View) OwnGrants(ctx context.Context, who identity.Principal) ([]identity.Grant, error) {
 	return v.grantsOf(ctx, who)
-}
-
-const sqlHoldings = `
-	SELECT coalesce(user_id, team_id, token_id) AS holder, role, organisation, coalesce(project, ''), coalesce(stack, '')
-	FROM grants WHERE organisation = @organisation AND role IS NOT NULL
-	ORDER BY project NULLS FIRST, stack NULLS FIRST, holder`
-
-// Grants are all roles that anybody has in an organisation.
-func (v *View) Grants(ctx context.Context, who identity.Principal, organisation string) ([]Holding, error) {
-	c := call{who: who, action: "role:read", needs: identity.OrganisationRead, at: identity.Scope{Organisation: organisation}, object: organisation}
-	if err := v.permit(ctx, c); err != nil {
-		return nil, err
-	}
-	rows, err := v.tx.Query(ctx, sqlHoldings, pgx.NamedArgs{"organisation": organisation})
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (Holding, error) {
-		var h Holding
-		err := row.Scan(&h.Holder, &h.Role, &h.Scope.Organisation, &h.Scope.Project, &h.Scope.Stack)
-		return h, err
-	})
 }

@@ -126,7 +126,7 @@ func (w world) identityCalls(ctx context.Context, who identity.Principal) map[st
 		},
 		"Project": func(u *postgres.Update) error { _, err := u.Project(ctx, who, w.project.Project); return err },
 		"Teams":   func(u *postgres.Update) error { _, err := u.Teams(ctx, who, org); return err },
-		"Grants":  func(u *postgres.Update) error { _, err := u.Grants(ctx, who, org); return err },
+		"Grants":  func(u *postgres.Update) error { _, err := u.Grants(ctx, who, w.org); return err },
 		"Tokens":  func(u *postgres.Update) error { _, err := u.Tokens(ctx, who, w.team); return err },
 		"Audit": func(u *postgres.Update) (err error) {
 			for _, err = range u.Audit(ctx, who, org) {
@@ -165,7 +165,7 @@ func TestStranger(t *testing.T) {
 	before := entries(t, store, w.owner, w.org.Organisation)
 	// Where principals come from, what shows and changes only what is one's own, and
 	// what is of no organisation: TestSite, TestOwnUser.
-	free := []string{"AuthenticateUpload", "Uploader", "Organisations", "Projects", "Stacks", "StacksAfter", "OwnGrants", "Register", "CreateOrganisation", "Tx",
+	free := []string{"AuthenticateUpload", "Uploader", "Organisations", "Projects", "Stacks", "StacksAfter", "OwnGrants", "Standing", "Administrators", "Register", "CreateOrganisation", "Tx",
 		"Appoint", "User", "ChangeUser", "ConfirmEmail", "PutLoginCode"}
 	kind := reflect.TypeFor[*postgres.Update]()
 	for i := range kind.NumMethod() {

@@ -94,6 +94,80 @@ func (u *Update) notInvited(ctx context.Context, m Membership) error {
 	return err
 }
 
+// A NewMember is somebody whom the server shall know from now on, without that an
+// identity provider has vouched for them.
+type NewMember struct {
+	Name    string
+	Teams   []string  // ids
+	Expires time.Time // of the token; zero: it does not
+}
+
+// firstToken is what the token of a [NewMember] is called.
+const firstToken = "the first one, made with the user"
+
+// CreateMember makes a user who is a member of an organisation, with a token to begin
+// with, which is shown this once: where nobody signs in with a provider, there is no
+// other way to become a user. Whoever has made a user has had their token, so that needs
+// a site administrator, whom all organisations have to trust; and that gives nothing in
+// an organisation, so it needs an owner of it, too (docs/identity.md, rule 18).
+func (u *Update) CreateMember(ctx context.Context, who identity.Principal, organisation string, n NewMember) (Membership, identity.Token, error) {
+	user := NewUser(n.Name)
+	m := Membership{Organisation: organisation, User: user.ID}
+	c := membershipCall(who, "membership:create", identity.OrganisationAdmin, m)
+	c.object, c.detail = user.ID, map[string]string{"name": n.Name}
+	var token identity.Token
+	err := u.guard(ctx, c, func() (err error) {
+		if err := u.permitSite(ctx, c); err != nil {
+			return err
+		}
+		if err := checkNewName(n.Name); err != nil {
+			return err
+		}
+		if _, err := u.tx.Exec(ctx, sqlInsertUser, pgx.NamedArgs{"id": user.ID, "name": n.Name, "at": u.at}); err != nil {
+			return err
+		}
+		if m.ID, err = u.putMember(ctx, organisation, user.ID); err != nil {
+			return err
+		}
+		token, err = u.putFirstToken(ctx, who, user, n.Expires)
+		return err
+	})
+	if err != nil {
+		return Membership{}, identity.Token{}, err
+	}
+	for _, team := range n.Teams {
+		if err := u.AddMemberships(ctx, who, team, []string{m.ID}); err != nil {
+			return Membership{}, identity.Token{}, err
+		}
+	}
+	m, err = u.membership(ctx, m.ID)
+	return m, token, err
+}
+
+// checkNewName refuses the name of a user that could be taken for an address: those are
+// for whoever proves that it is theirs (docs/identity.md, rule 12).
+func checkNewName(name string) error {
+	if err := checkUserName(name); err != nil {
+		return err
+	}
+	if strings.Contains(name, "@") {
+		return problem.New(api.Invalid, "a name with @ in it is an e-mail address, which nobody has proved to be theirs").
+			WithHint("choose a name without @; an address is invited")
+	}
+	return nil
+}
+
+// putFirstToken writes the token that a user begins with.
+func (u *Update) putFirstToken(ctx context.Context, who, user identity.Principal, expires time.Time) (identity.Token, error) {
+	r := TokenRequest{Owner: user.ID, Description: firstToken, Expires: expires}
+	token, made := u.draw(r, identity.Credential{Kind: identity.UserToken, Owner: user.ID})
+	made.CreatedBy = who.ID
+	if err := u.checkRequest(r, made); err != nil {
+		return identity.Token{}, err
+	}
+	return token, u.putToken(ctx, made, "")
+}
+
 const sqlDeleteMembership = `
 	DELETE FROM memberships WHERE id = @id`
 

@@ -81,3 +81,22 @@ func (u *Update) stillAdministered(ctx context.Context) error {
 	}
 	return nil
 }
+
+const sqlAdministrators = `
+	SELECT id, name FROM users WHERE site_admin ORDER BY lower(name)`
+
+// Administrators are the site administrators, for those who are ones.
+func (v *View) Administrators(ctx context.Context, who identity.Principal) ([]identity.Principal, error) {
+	if err := v.permitSite(ctx, call{who: who, action: "site:read"}); err != nil {
+		return nil, err
+	}
+	rows, err := v.tx.Query(ctx, sqlAdministrators)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (identity.Principal, error) {
+		p := identity.Principal{Kind: identity.Person}
+		err := row.Scan(&p.ID, &p.Name)
+		return p, err
+	})
+}

@@ -30,15 +30,7 @@ func (u *Update) CreateToken(ctx context.Context, who identity.Principal, r Toke
 	if err != nil {
 		return identity.Token{}, identity.Credential{}, err
 	}
-	var random [32]byte
-	_, _ = rand.Read(random[:]) // never fails
-	token := identity.NewToken(owner.Kind, random)
-	made := owner
-	made.ID, made.Description, made.Created, made.Digest = newID(identity.TokenID), r.Description, u.at, token.Digest()
-	if !r.Expires.IsZero() {
-		made.Expires = r.Expires.UTC().Truncate(time.Microsecond)
-	}
-	made.Single = r.Single
+	token, made := u.draw(r, owner)
 	if made.CreatedBy, err = u.actsFor(ctx, who); err != nil {
 		return identity.Token{}, identity.Credential{}, err
 	}
@@ -61,6 +53,20 @@ func (u *Update) CreateToken(ctx context.Context, who identity.Principal, r Toke
 		return identity.Token{}, identity.Credential{}, err
 	}
 	return token, made, nil
+}
+
+// draw makes up a token of an owner, and what is kept of it.
+func (u *Update) draw(r TokenRequest, owner identity.Credential) (identity.Token, identity.Credential) {
+	var random [32]byte
+	_, _ = rand.Read(random[:]) // never fails
+	token := identity.NewToken(owner.Kind, random)
+	made := owner
+	made.ID, made.Description, made.Created, made.Digest = newID(identity.TokenID), r.Description, u.at, token.Digest()
+	if !r.Expires.IsZero() {
+		made.Expires = r.Expires.UTC().Truncate(time.Microsecond)
+	}
+	made.Single = r.Single
+	return token, made
 }
 
 const sqlDeleteSingle = `

@@ -24,6 +24,8 @@ type server struct {
 func (s *server) endpoints() []endpoint {
 	return slices.Concat(
 		s.organisations(),
+		s.members(),
+		s.grants(),
 		s.stacks(),
 		s.states(),
 		s.locks(),
