@@ -95,7 +95,7 @@ one stack, or of all stacks that a change affects, in their order.
 		newPlanCmd(g), newApplyCmd(g), newDestroyCmd(g), newDriftCmd(g), newStatusCmd(g), newOverrideCmd(g), newImportCmd(g), newSpecCmd(g), newLogCmd(g), newMCPCmd(g),
 		newStacksCmd(g), newGraphCmd(g), newAffectedCmd(g), newConfigCmd(g), newShowCmd(g), newDiffCmd(g), newPolicyCmd(g),
 		newAuditCmd(g), newArtifactCmd(g), newServerCmd(g), newLoginCmd(g), newLogoutCmd(g), newStackCmd(g), newStateCmd(g),
-		newTokenCmd(g), newVersionCmd(g),
+		newTokenCmd(g), newWhoamiCmd(g), newOrganisationCmd(g), newProjectCmd(g), newTeamCmd(g), newMemberCmd(g), newGrantCmd(g), newAdministratorCmd(g), newVersionCmd(g),
 	)
 	return root
 }

@@ -40,10 +40,15 @@ type remote struct {
 	json         bool   // flag: for programs
 }
 
-// flags adds those that all commands which ask a server have.
+// flags adds those that commands about something in an organisation have.
 func (r *remote) flags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&r.server, "server", "", "`URL` of the server, instead of "+serverURL+" and of the one that you logged in to last")
+	r.serverFlag(cmd)
 	cmd.Flags().StringVar(&r.organisation, "organisation", "", "`NAME` of the organisation, instead of "+serverOrganisation+"; not needed where you see one alone")
+}
+
+// serverFlag adds the flag that all commands which ask a server have.
+func (r *remote) serverFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&r.server, "server", "", "`URL` of the server, instead of "+serverURL+" and of the one that you logged in to last")
 }
 
 // printing adds the flag of commands that print something for programs, too.

@@ -166,6 +166,7 @@ func newStackCreateCmd(g *Globals) *cobra.Command {
 themselves, with a cloud block.
 
   assize stack create network-prod
+  assize stack create network-prod --project networks
 ` + exitHelp,
 		Args: exactlyOne("stack", "assize stack create network-prod"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -176,16 +177,24 @@ themselves, with a cloud block.
 			if err != nil {
 				return err
 			}
+			wanted := v1.CreateStack{Organisation: in, Name: args[0]}
+			if project != "" {
+				p, err := r.project(cmd.Context(), in, project)
+				if err != nil {
+					return err
+				}
+				wanted.Project = p.ID
+			}
 			var s v1.Stack
-			if err := r.Ask(cmd.Context(), v1.CreateStack{Organisation: in, Name: args[0], Project: project}, &s); err != nil {
+			if err := r.Ask(cmd.Context(), wanted, &s); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(g.Out, "%s is made: %s\n", s.Name, s.ID)
-			return err
+			return say(g, r, s, "%s is made: %s", s.Name, s.ID)
 		},
 	}
 	r.flags(cmd)
-	cmd.Flags().StringVar(&project, "project", "", "`ID` of the project, if not the one that the organisation begins with")
+	r.printing(cmd)
+	cmd.Flags().StringVar(&project, "project", "", "`PROJECT` that it is in, if not the one that the organisation begins with")
 	return cmd
 }
 
@@ -212,11 +221,11 @@ and nothing knows of it any more: with resources in the state, only --force does
 			if err := r.Ask(cmd.Context(), v1.DeleteStack{Stack: s.ID, Force: force}, nil); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(g.Out, "%s is deleted.\n", s.Name)
-			return err
+			return say(g, r, s, "%s is deleted.", s.Name)
 		},
 	}
 	r.flags(cmd)
+	r.printing(cmd)
 	cmd.Flags().BoolVar(&force, "force", false, "even if its state still has resources")
 	return cmd
 }

@@ -55,7 +55,7 @@ anybody use them.
 	}
 	r.flags(cmd)
 	r.printing(cmd)
-	cmd.Flags().StringVar(&owner, "owner", "", "id of a user, a team or an organisation, or the name of an `ORGANISATION`, instead of you")
+	cmd.Flags().StringVar(&owner, "owner", "", "name of an organisation or of a team, or the id of one: `OWNER` instead of you")
 	return cmd
 }
 
@@ -72,6 +72,7 @@ that of a team or an organisation, the token acts.
 
   assize token create "for the nightly job" --expires-in 720h > token
   assize token create "CI" --owner acme --role applier
+  assize token create "CI" --owner developers
 ` + exitHelp,
 		Args: exactlyOne("purpose of the token", `assize token create "for the nightly job"`),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -87,7 +88,7 @@ that of a team or an organisation, the token acts.
 	}
 	r.flags(cmd)
 	r.printing(cmd)
-	cmd.Flags().StringVar(&in.Owner, "owner", "", "id of a user, a team or an organisation, or the name of an `ORGANISATION`, instead of you")
+	cmd.Flags().StringVar(&in.Owner, "owner", "", "name of an organisation or of a team, or the id of one: `OWNER` instead of you")
 	cmd.Flags().StringVar(&in.Role, "role", "", "`ROLE` of the token of an organisation: reader, planner, applier, maintainer or owner")
 	cmd.Flags().DurationVar(&lasts, "expires-in", 0, "how long it is good for, such as 720h; without it, it does not expire")
 	return cmd
@@ -113,7 +114,8 @@ func (g *Globals) tokenCreate(ctx context.Context, r *remote, in v1.CreateToken)
 	return err
 }
 
-// owner is the id of whom somebody calls by an id, or by the name of an organisation.
+// owner is the id of whom somebody calls by an id, or by the name of an organisation or
+// of a team. An organisation comes first: a team of the same name is called by its id.
 func (r *remote) owner(ctx context.Context, called string) (string, error) {
 	for _, prefix := range []string{identity.UserID, identity.TeamID, identity.OrganisationID} {
 		if called == "" || identity.IsID(prefix, called) {
@@ -129,8 +131,29 @@ func (r *remote) owner(ctx context.Context, called string) (string, error) {
 			return o.ID, nil
 		}
 	}
-	return "", problem.New(api.NotFound, "there is no organisation %s, or you may not see it", page.Visible(called)).
-		WithHint("--owner takes the name of an organisation, or the id of one, of a team or of a user")
+	if id, err := r.teamOwner(ctx, called); id != "" || err != nil {
+		return id, err
+	}
+	return "", problem.New(api.NotFound, "there is no organisation and no team %s, or you may not see it", page.Visible(called)).
+		WithHint("--owner takes the name of an organisation or of a team in yours, or an id; assize organisation list, assize team list")
+}
+
+// teamOwner is the id of the team of this name, if one can be seen.
+func (r *remote) teamOwner(ctx context.Context, called string) (string, error) {
+	in, err := r.in(ctx)
+	if err != nil {
+		return "", err
+	}
+	teams, err := r.teams(ctx, in)
+	if code := problem.Code(err); err != nil && code != api.Forbidden && code != api.NotFound {
+		return "", err
+	}
+	for _, t := range teams {
+		if strings.EqualFold(t.Name, called) {
+			return t.ID, nil
+		}
+	}
+	return "", nil
 }
 
 func newTokenRevokeCmd(g *Globals) *cobra.Command {

@@ -69,6 +69,9 @@ func (u *Update) ChangeProject(ctx context.Context, who identity.Principal, p Pr
 const sqlDeleteProject = `
 	DELETE FROM projects WHERE id = @id`
 
+const sqlStacksIn = `
+	SELECT count(*), coalesce(min(name), '') FROM stacks WHERE project = @id`
+
 const sqlIsDefault = `
 	SELECT EXISTS (SELECT FROM organisations WHERE project = @id)`
 
@@ -88,6 +91,15 @@ func (u *Update) DeleteProject(ctx context.Context, who identity.Principal, id s
 		if needed {
 			return problem.New(api.Refused, "this is the project for the stacks that name none").
 				WithHint("give it another name instead")
+		}
+		var n int
+		var name string
+		if err := u.tx.QueryRow(ctx, sqlStacksIn, pgx.NamedArgs{"id": id}).Scan(&n, &name); err != nil {
+			return err
+		}
+		if n != 0 {
+			return problem.New(api.Conflict, "stacks are in the project: %d, such as %s", n, name).
+				WithHint("delete them first, or move them to another project")
 		}
 		_, err := u.tx.Exec(ctx, sqlDeleteProject, pgx.NamedArgs{"id": id})
 		return err

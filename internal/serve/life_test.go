@@ -122,7 +122,7 @@ func TestPrivate(t *testing.T) {
 	}
 	var welcome bytes.Buffer
 	first.Welcome(&welcome)
-	for _, want := range []string{"SSL_CERT_FILE=" + settings.Data, "tofu login 127.0.0.1:", "TF_TOKEN_127.0.0.1:"} {
+	for _, want := range []string{"SSL_CERT_FILE=" + settings.Data, "tofu login 127.0.0.1:", "assize login https://127.0.0.1:", "TF_TOKEN_127.0.0.1:"} {
 		if !strings.Contains(welcome.String(), want) {
 			t.Errorf("no %q in\n%s", want, welcome.String())
 		}

@@ -30,12 +30,14 @@ func (s *Server) Welcome(w io.Writer) {
 	}
 	fmt.Fprintf(w, "  tofu login %s\n\n", host)
 	if s.adminFile != "" {
-		fmt.Fprintf(w, "The token that it asks for is in %s. Without a browser:\n\n", s.adminFile)
-		fmt.Fprintf(w, "  env \"TF_TOKEN_%s=$(cat %s)\" tofu init\n\n", tokenName(host), quoted(s.adminFile))
+		fmt.Fprintf(w, "The token that it asks for is in %s. Without a browser, and for the commands of assize:\n\n", s.adminFile)
+		fmt.Fprintf(w, "  assize login %s --token-file %s --tofu\n", s.URL(), quoted(s.adminFile))
+		fmt.Fprintf(w, "  env \"TF_TOKEN_%s=$(cat %s)\" tofu init     # for one command\n\n", tokenName(host), quoted(s.adminFile))
 	}
 	fmt.Fprintf(w, "A configuration keeps its state here with:\n\n")
 	fmt.Fprintf(w, "  terraform {\n    cloud {\n      hostname     = %q\n      organization = %q\n      workspaces {\n        name = \"demo\"\n      }\n    }\n  }\n\n",
 		host, s.settings.Organisation)
+	fmt.Fprintf(w, "Who you are, and how others come: assize whoami, assize member --help.\n")
 	fmt.Fprintf(w, "Stop with Ctrl-C. Everything is in %s.\n", s.settings.Data)
 }
 
