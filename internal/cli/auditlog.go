@@ -19,7 +19,7 @@ import (
 )
 
 func newAuditListCmd(g *Globals) *cobra.Command {
-	r := &remote{}
+	r := &remote{g: g}
 	var most int
 	cmd := &cobra.Command{
 		Use:   "list",
@@ -41,9 +41,6 @@ func (g *Globals) auditList(ctx context.Context, r *remote, most int) error {
 	if most < 0 {
 		return problem.New(api.Invalid, "--limit is not negative").WithHint("--limit 200, or 0 for all")
 	}
-	if err := r.connect(g); err != nil {
-		return err
-	}
 	in, err := r.in(ctx)
 	if err != nil {
 		return err
@@ -60,7 +57,7 @@ func (g *Globals) auditList(ctx context.Context, r *remote, most int) error {
 }
 
 func newAuditExportCmd(g *Globals) *cobra.Command {
-	r := &remote{}
+	r := &remote{g: g}
 	var to string
 	cmd := &cobra.Command{
 		Use:   "export",
@@ -82,9 +79,6 @@ later that nothing was cut off.
 }
 
 func (g *Globals) auditExport(ctx context.Context, r *remote, path string) error {
-	if err := r.connect(g); err != nil {
-		return err
-	}
 	in, err := r.in(ctx)
 	if err != nil {
 		return err

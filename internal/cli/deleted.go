@@ -15,7 +15,7 @@ func newStateDeletedCmd(g *Globals) *cobra.Command {
 }
 
 func newDeletedListCmd(g *Globals) *cobra.Command {
-	r := &remote{}
+	r := &remote{g: g}
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the stacks that were deleted with a state",
@@ -33,9 +33,6 @@ are kept for 30 days, and an owner can read them.
 }
 
 func (g *Globals) deletedList(ctx context.Context, r *remote) error {
-	if err := r.connect(g); err != nil {
-		return err
-	}
 	in, err := r.in(ctx)
 	if err != nil {
 		return err
@@ -52,7 +49,7 @@ func (g *Globals) deletedList(ctx context.Context, r *remote) error {
 }
 
 func newDeletedPullCmd(g *Globals) *cobra.Command {
-	r := &remote{}
+	r := &remote{g: g}
 	var to string
 	cmd := &cobra.Command{
 		Use:   "pull ID",
@@ -65,9 +62,6 @@ it back: make a stack, and import what was read.
 ` + exitHelp,
 		Args: exactlyOne("deleted stack", "assize state deleted pull stk_2ENL..."),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := r.connect(g); err != nil {
-				return err
-			}
 			return g.pull(cmd.Context(), r, v1.DownloadDeleted{Stack: args[0]}, to)
 		},
 	}

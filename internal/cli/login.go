@@ -44,7 +44,7 @@ func newLoginCmd(g *Globals) *cobra.Command {
 		Long:  loginHelp + exitHelp,
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r := &remote{}
+			r := &remote{g: g}
 			if len(args) > 0 {
 				r.server = args[0]
 			}
@@ -73,7 +73,7 @@ func (g *Globals) login(ctx context.Context, r *remote, tokenFile string, tofu b
 	if err != nil {
 		return err
 	}
-	c, err := client.New(client.Server{URL: address, Token: token.Reveal(), CA: os.Getenv(serverCA), Agent: "assize/" + g.Version})
+	c, err := client.New(client.Server{URL: address, Token: token.Reveal(), CA: os.Getenv(serverCA), Agent: "assize/" + r.g.Version})
 	if err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ to last. The token itself stays good; assize token revoke ends it.
 ` + exitHelp,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			r := &remote{}
+			r := &remote{g: g}
 			if len(args) > 0 {
 				r.server = args[0]
 			}

@@ -29,14 +29,14 @@ type asking struct {
 
 // command is the command, with a connection and --json.
 func (g *Globals) command(a asking) *cobra.Command {
-	r := &remote{}
+	r := &remote{g: g}
 	cmd := &cobra.Command{
 		Use:   a.use,
 		Short: a.short,
 		Long:  a.short + ".\n\n" + a.long + exitHelp,
 		Args:  a.args,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := r.connect(g); err != nil {
+			if err := r.connect(); err != nil {
 				return err
 			}
 			return a.do(cmd.Context(), r, args)

@@ -19,7 +19,7 @@ func newStateQuarantineCmd(g *Globals) *cobra.Command {
 }
 
 func newQuarantineListCmd(g *Globals) *cobra.Command {
-	r := &remote{}
+	r := &remote{g: g}
 	cmd := &cobra.Command{
 		Use:   "list STACK",
 		Short: "List what was refused of a stack",
@@ -37,9 +37,6 @@ them and why they were refused.
 }
 
 func (g *Globals) quarantineList(ctx context.Context, r *remote, called string) error {
-	if err := r.connect(g); err != nil {
-		return err
-	}
 	s, err := r.stack(ctx, called)
 	if err != nil {
 		return err
@@ -56,7 +53,7 @@ func (g *Globals) quarantineList(ctx context.Context, r *remote, called string) 
 }
 
 func newQuarantinePullCmd(g *Globals) *cobra.Command {
-	r := &remote{}
+	r := &remote{g: g}
 	var to string
 	cmd := &cobra.Command{
 		Use:   "pull ID",
@@ -67,9 +64,6 @@ func newQuarantinePullCmd(g *Globals) *cobra.Command {
 ` + exitHelp,
 		Args: exactlyOne("id of what was refused", "assize state quarantine pull qua_3fS0..."),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := r.connect(g); err != nil {
-				return err
-			}
 			return g.pull(cmd.Context(), r, v1.DownloadQuarantined{Quarantined: args[0]}, to)
 		},
 	}
@@ -81,6 +75,9 @@ func newQuarantinePullCmd(g *Globals) *cobra.Command {
 // pull writes bytes that a server keeps to a file that nobody else reads, or to
 // standard output.
 func (g *Globals) pull(ctx context.Context, r *remote, in binding.Request, path string) error {
+	if err := r.connect(); err != nil {
+		return err
+	}
 	body, err := r.Open(ctx, in)
 	if err != nil {
 		return err
@@ -99,7 +96,7 @@ func (g *Globals) pull(ctx context.Context, r *remote, in binding.Request, path 
 }
 
 func newQuarantineImportCmd(g *Globals) *cobra.Command {
-	r := &remote{}
+	r := &remote{g: g}
 	cmd := &cobra.Command{
 		Use:   "import ID",
 		Short: "Make bytes that were refused the current version",
@@ -120,7 +117,7 @@ there now stays an earlier version.
 }
 
 func (g *Globals) quarantineImport(ctx context.Context, r *remote, id string) error {
-	if err := r.connect(g); err != nil {
+	if err := r.connect(); err != nil {
 		return err
 	}
 	var q v1.Quarantined

@@ -35,6 +35,7 @@ const (
 // A remote is the server that a command asks, and where on it.
 type remote struct {
 	*client.Client
+	g            *Globals
 	server       string // flag
 	organisation string // flag, then the name
 	json         bool   // flag: for programs
@@ -56,9 +57,13 @@ func (r *remote) printing(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&r.json, "json", false, "print JSON, as the native API has it")
 }
 
-// connect finds the server and the token for it. What was typed is stronger than
-// the environment, and that than what was saved (docs/api.md, rule 8).
-func (r *remote) connect(g *Globals) error {
+// connect finds the server and the token for it, once. What was typed is stronger
+// than the environment, and that than what was saved (docs/api.md, rule 8). What finds
+// something on a server connects by itself.
+func (r *remote) connect() error {
+	if r.Client != nil {
+		return nil
+	}
 	path, err := credentials.Path()
 	if err != nil && os.Getenv(serverToken) == "" {
 		return err
@@ -81,7 +86,7 @@ func (r *remote) connect(g *Globals) error {
 		return problem.New(api.Unauthenticated, "you are not logged in to %s", address).
 			WithHint("assize login %s, or set %s", address, serverToken)
 	}
-	r.Client, err = client.New(client.Server{URL: address, Token: token, CA: os.Getenv(serverCA), Agent: "assize/" + g.Version})
+	r.Client, err = client.New(client.Server{URL: address, Token: token, CA: os.Getenv(serverCA), Agent: "assize/" + r.g.Version})
 	return err
 }
 
@@ -98,6 +103,9 @@ func (r *remote) address(saved credentials.Saved) (string, error) {
 
 // in is the name of the organisation that is meant.
 func (r *remote) in(ctx context.Context) (string, error) {
+	if err := r.connect(); err != nil {
+		return "", err
+	}
 	if r.organisation == "" {
 		r.organisation = os.Getenv(serverOrganisation)
 	}
@@ -127,6 +135,9 @@ func (r *remote) in(ctx context.Context) (string, error) {
 // stack is the one that somebody calls by its name, by organisation/name or by its id.
 func (r *remote) stack(ctx context.Context, called string) (v1.Stack, error) {
 	var s v1.Stack
+	if err := r.connect(); err != nil {
+		return s, err
+	}
 	if identity.IsID(identity.StackID, called) {
 		return s, r.Ask(ctx, v1.ShowStack{Stack: called}, &s)
 	}

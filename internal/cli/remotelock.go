@@ -16,7 +16,7 @@ import (
 )
 
 func newStackLockCmd(g *Globals) *cobra.Command {
-	r := &remote{}
+	r := &remote{g: g}
 	var reason string
 	cmd := &cobra.Command{
 		Use:   "lock STACK",
@@ -28,9 +28,6 @@ who has locked it, since when and why.
 ` + exitHelp,
 		Args: exactlyOne("stack", "assize stack lock network-prod"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := r.connect(g); err != nil {
-				return err
-			}
 			s, err := r.stack(cmd.Context(), args[0])
 			if err != nil {
 				return err
@@ -49,7 +46,7 @@ who has locked it, since when and why.
 }
 
 func newStackUnlockCmd(g *Globals) *cobra.Command {
-	r := &remote{}
+	r := &remote{g: g}
 	var force bool
 	var reason string
 	cmd := &cobra.Command{
@@ -76,9 +73,6 @@ first whether they are still at work. Who broke it, and why, is in the audit log
 }
 
 func (g *Globals) stackUnlock(ctx context.Context, r *remote, called string, force bool, reason string) error {
-	if err := r.connect(g); err != nil {
-		return err
-	}
 	s, err := r.stack(ctx, called)
 	if err != nil {
 		return err

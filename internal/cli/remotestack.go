@@ -38,7 +38,7 @@ func newStackCmd(g *Globals) *cobra.Command {
 }
 
 func newStackListCmd(g *Globals) *cobra.Command {
-	r := &remote{}
+	r := &remote{g: g}
 	var search string
 	cmd := &cobra.Command{
 		Use:   "list",
@@ -58,9 +58,6 @@ checkout that you are in lists "assize stacks".
 }
 
 func (g *Globals) stackList(ctx context.Context, r *remote, search string) error {
-	if err := r.connect(g); err != nil {
-		return err
-	}
 	in, err := r.in(ctx)
 	if err != nil {
 		return err
@@ -77,7 +74,7 @@ func (g *Globals) stackList(ctx context.Context, r *remote, search string) error
 }
 
 func newStackShowCmd(g *Globals) *cobra.Command {
-	r := &remote{}
+	r := &remote{g: g}
 	cmd := &cobra.Command{
 		Use:   "show STACK",
 		Short: "Show one stack",
@@ -87,9 +84,6 @@ func newStackShowCmd(g *Globals) *cobra.Command {
 ` + exitHelp,
 		Args: exactlyOne("stack", "assize stack show network-prod"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := r.connect(g); err != nil {
-				return err
-			}
 			s, err := r.stack(cmd.Context(), args[0])
 			if err != nil {
 				return err
@@ -157,7 +151,7 @@ func (s shown) text(g *Globals) error {
 }
 
 func newStackCreateCmd(g *Globals) *cobra.Command {
-	r := &remote{}
+	r := &remote{g: g}
 	var project string
 	cmd := &cobra.Command{
 		Use:   "create NAME",
@@ -170,9 +164,6 @@ themselves, with a cloud block.
 ` + exitHelp,
 		Args: exactlyOne("stack", "assize stack create network-prod"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := r.connect(g); err != nil {
-				return err
-			}
 			in, err := r.in(cmd.Context())
 			if err != nil {
 				return err
@@ -199,7 +190,7 @@ themselves, with a cloud block.
 }
 
 func newStackDeleteCmd(g *Globals) *cobra.Command {
-	r := &remote{}
+	r := &remote{g: g}
 	var force bool
 	cmd := &cobra.Command{
 		Use:   "delete STACK",
@@ -211,9 +202,6 @@ and nothing knows of it any more: with resources in the state, only --force does
 ` + exitHelp,
 		Args: exactlyOne("stack", "assize stack delete network-old"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := r.connect(g); err != nil {
-				return err
-			}
 			s, err := r.stack(cmd.Context(), args[0])
 			if err != nil {
 				return err

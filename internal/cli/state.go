@@ -40,7 +40,7 @@ while assize import adopts an object into the state of a stack.
 `
 
 func newStatePullCmd(g *Globals) *cobra.Command {
-	r := &remote{}
+	r := &remote{g: g}
 	var to, version string
 	cmd := &cobra.Command{
 		Use:   "pull STACK",
@@ -63,9 +63,6 @@ goes to standard output, or to a file that nobody else reads.
 }
 
 func (g *Globals) statePull(ctx context.Context, r *remote, called, version, path string) error {
-	if err := r.connect(g); err != nil {
-		return err
-	}
 	s, err := r.stack(ctx, called)
 	if err != nil {
 		return err
@@ -112,7 +109,7 @@ func (r *remote) version(ctx context.Context, s v1.Stack, id string) (v1.StateVe
 }
 
 func newStatePushCmd(g *Globals) *cobra.Command {
-	r := &remote{}
+	r := &remote{g: g}
 	var force bool
 	cmd := &cobra.Command{
 		Use:   "push STACK FILE",
@@ -143,9 +140,6 @@ FILE - is standard input.
 }
 
 func (g *Globals) statePush(ctx context.Context, r *remote, called, path string, force bool) error {
-	if err := r.connect(g); err != nil {
-		return err
-	}
 	s, err := r.stack(ctx, called)
 	if err != nil {
 		return err
@@ -189,7 +183,7 @@ func sumOf(f *os.File) (string, error) {
 }
 
 func newStateVersionsCmd(g *Globals) *cobra.Command {
-	r := &remote{}
+	r := &remote{g: g}
 	var most int
 	cmd := &cobra.Command{
 		Use:   "versions STACK",
@@ -211,9 +205,6 @@ never became the current one.
 }
 
 func (g *Globals) stateVersions(ctx context.Context, r *remote, called string, most int) error {
-	if err := r.connect(g); err != nil {
-		return err
-	}
 	s, err := r.stack(ctx, called)
 	if err != nil {
 		return err
@@ -234,7 +225,7 @@ func (g *Globals) stateVersions(ctx context.Context, r *remote, called string, m
 }
 
 func newStateRollbackCmd(g *Globals) *cobra.Command {
-	r := &remote{}
+	r := &remote{g: g}
 	cmd := &cobra.Command{
 		Use:   "rollback STACK VERSION",
 		Short: "Make an earlier version of a state the current one again",
@@ -260,9 +251,6 @@ changed since then in the world stays as it is: run plan afterwards.
 }
 
 func (g *Globals) stateRollback(ctx context.Context, r *remote, called, id string) error {
-	if err := r.connect(g); err != nil {
-		return err
-	}
 	s, err := r.stack(ctx, called)
 	if err != nil {
 		return err

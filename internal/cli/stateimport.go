@@ -45,7 +45,7 @@ type importing struct {
 }
 
 func newStateImportCmd(g *Globals) *cobra.Command {
-	im := &importing{}
+	im := &importing{remote: remote{g: g}}
 	cmd := &cobra.Command{
 		Use:   "import [STACK] SOURCE",
 		Short: "Take over states that were kept elsewhere",
@@ -75,9 +75,6 @@ type wanted struct {
 func (g *Globals) stateImport(ctx context.Context, im *importing, args []string) error {
 	if im.parallel < 1 || im.parallel > 64 {
 		return problem.New(api.Invalid, "--parallel is a number from 1 to 64").WithHint("--parallel 4")
-	}
-	if err := im.connect(g); err != nil {
-		return err
 	}
 	if _, err := im.in(ctx); err != nil {
 		return err

@@ -22,7 +22,7 @@ func newTokenCmd(g *Globals) *cobra.Command {
 }
 
 func newTokenListCmd(g *Globals) *cobra.Command {
-	r := &remote{}
+	r := &remote{g: g}
 	var owner string
 	cmd := &cobra.Command{
 		Use:   "list",
@@ -35,9 +35,6 @@ anybody use them.
 ` + exitHelp,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := r.connect(g); err != nil {
-				return err
-			}
 			owner, err := r.owner(cmd.Context(), owner)
 			if err != nil {
 				return err
@@ -60,7 +57,7 @@ anybody use them.
 }
 
 func newTokenCreateCmd(g *Globals) *cobra.Command {
-	r := &remote{}
+	r := &remote{g: g}
 	var in v1.CreateToken
 	var lasts time.Duration
 	cmd := &cobra.Command{
@@ -95,9 +92,6 @@ that of a team or an organisation, the token acts.
 }
 
 func (g *Globals) tokenCreate(ctx context.Context, r *remote, in v1.CreateToken) error {
-	if err := r.connect(g); err != nil {
-		return err
-	}
 	var err error
 	if in.Owner, err = r.owner(ctx, in.Owner); err != nil {
 		return err
@@ -117,6 +111,9 @@ func (g *Globals) tokenCreate(ctx context.Context, r *remote, in v1.CreateToken)
 // owner is the id of whom somebody calls by an id, or by the name of an organisation or
 // of a team. An organisation comes first: a team of the same name is called by its id.
 func (r *remote) owner(ctx context.Context, called string) (string, error) {
+	if err := r.connect(); err != nil {
+		return "", err
+	}
 	for _, prefix := range []string{identity.UserID, identity.TeamID, identity.OrganisationID} {
 		if called == "" || identity.IsID(prefix, called) {
 			return called, nil
@@ -157,7 +154,7 @@ func (r *remote) teamOwner(ctx context.Context, called string) (string, error) {
 }
 
 func newTokenRevokeCmd(g *Globals) *cobra.Command {
-	r := &remote{}
+	r := &remote{g: g}
 	cmd := &cobra.Command{
 		Use:   "revoke ID",
 		Short: "Revoke a token",
@@ -167,7 +164,7 @@ func newTokenRevokeCmd(g *Globals) *cobra.Command {
 ` + exitHelp,
 		Args: exactlyOne("token", "assize token revoke tok_1V0c..."),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := r.connect(g); err != nil {
+			if err := r.connect(); err != nil {
 				return err
 			}
 			if err := r.Ask(cmd.Context(), v1.RevokeToken{Token: args[0]}, nil); err != nil {
