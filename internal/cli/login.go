@@ -57,15 +57,7 @@ func newLoginCmd(g *Globals) *cobra.Command {
 }
 
 func (g *Globals) login(ctx context.Context, r *remote, tokenFile string, tofu bool) error {
-	path, err := credentials.Path()
-	if err != nil {
-		return err
-	}
-	saved, err := credentials.Read(path)
-	if err != nil {
-		return err
-	}
-	address, err := r.address(saved)
+	path, saved, address, err := r.kept()
 	if err != nil {
 		return err
 	}
@@ -73,7 +65,7 @@ func (g *Globals) login(ctx context.Context, r *remote, tokenFile string, tofu b
 	if err != nil {
 		return err
 	}
-	c, err := client.New(client.Server{URL: address, Token: token.Reveal(), CA: os.Getenv(serverCA), Agent: "assize/" + r.g.Version})
+	c, err := client.New(client.Server{URL: address, Token: token.Reveal(), CA: os.Getenv(serverCA), Agent: "assize/" + g.Version})
 	if err != nil {
 		return err
 	}
@@ -90,6 +82,17 @@ func (g *Globals) login(ctx context.Context, r *remote, tokenFile string, tofu b
 		return nil
 	}
 	return g.share(address, token.Reveal(), "tofu and terraform use the same token")
+}
+
+// kept is what is saved, the file that holds it, and the server that is meant.
+func (r *remote) kept() (path string, saved credentials.Saved, address string, err error) {
+	if path, err = credentials.Path(); err == nil {
+		saved, err = credentials.Read(path)
+	}
+	if err == nil {
+		address, err = r.address(saved)
+	}
+	return path, saved, address, err
 }
 
 // share hands a token to tofu, or takes it away.
@@ -172,15 +175,7 @@ to last. The token itself stays good; assize token revoke ends it.
 }
 
 func (g *Globals) logout(r *remote, tofu bool) error {
-	path, err := credentials.Path()
-	if err != nil {
-		return err
-	}
-	saved, err := credentials.Read(path)
-	if err != nil {
-		return err
-	}
-	address, err := r.address(saved)
+	path, saved, address, err := r.kept()
 	if err != nil {
 		return err
 	}
