@@ -68,7 +68,7 @@ func (k accessKind[D, W, F]) onto(had postgres.Access, wish accessWish) (postgre
 
 func (k accessKind[D, W, F]) list(r *request) (answer, error) {
 	p := r.paging()
-	docs := []*D{}
+	var docs []*D
 	err := r.view(func(v *postgres.View) error {
 		at, err := k.scope(r, v, r.URL.Query().Get("filter["+k.place+"][id]"))
 		if err != nil {
@@ -78,14 +78,8 @@ func (k accessKind[D, W, F]) list(r *request) (answer, error) {
 		if err != nil {
 			return err
 		}
-		for _, a := range part(all, &p) {
-			d, err := k.doc(a)
-			if err != nil {
-				return err
-			}
-			docs = append(docs, d)
-		}
-		return nil
+		docs, err = each(part(all, &p), k.doc)
+		return err
 	})
 	return listed(docs, p), err
 }

@@ -75,7 +75,7 @@ func listMemberships(r *request) (answer, error) {
 		return answer{}, err
 	}
 	p := r.paging()
-	docs := []*membershipDoc{}
+	var docs []*membershipDoc
 	err := r.view(func(v *postgres.View) error {
 		o, err := r.organisation(v)
 		if err != nil {
@@ -86,14 +86,8 @@ func listMemberships(r *request) (answer, error) {
 			return err
 		}
 		all = slices.DeleteFunc(all, func(m postgres.Membership) bool { return !r.wantsMembership(m) })
-		for _, m := range part(all, &p) {
-			d, err := r.membershipDoc(v, m, o.Name)
-			if err != nil {
-				return err
-			}
-			docs = append(docs, d)
-		}
-		return nil
+		docs, err = each(part(all, &p), func(m postgres.Membership) (*membershipDoc, error) { return r.membershipDoc(v, m, o.Name) })
+		return err
 	})
 	return listed(docs, p), err
 }

@@ -90,7 +90,7 @@ func (r *request) project(v *postgres.View) (postgres.Project, postgres.Organisa
 
 func listProjects(r *request) (answer, error) {
 	p := r.paging()
-	docs := []*projectDoc{}
+	var docs []*projectDoc
 	err := r.view(func(v *postgres.View) error {
 		o, err := r.home(v)
 		if err != nil {
@@ -101,14 +101,8 @@ func listProjects(r *request) (answer, error) {
 			return err
 		}
 		all = slices.DeleteFunc(all, func(p postgres.Project) bool { return !r.wantsProject(p) })
-		for _, project := range part(all, &p) {
-			d, err := r.projectDoc(project, o)
-			if err != nil {
-				return err
-			}
-			docs = append(docs, d)
-		}
-		return nil
+		docs, err = each(part(all, &p), func(one postgres.Project) (*projectDoc, error) { return r.projectDoc(one, o) })
+		return err
 	})
 	return listed(docs, p), err
 }

@@ -214,6 +214,19 @@ func (p page) meta() map[string]any {
 	return meta
 }
 
+// each is the documents of things.
+func each[T, D any](things []T, doc func(T) (*D, error)) ([]*D, error) {
+	var docs []*D
+	for _, t := range things {
+		d, err := doc(t)
+		if err != nil {
+			return nil, err
+		}
+		docs = append(docs, d)
+	}
+	return docs, nil
+}
+
 // part is the page of a list that is all there. It says how much that is.
 func part[T any](all []T, p *page) []T {
 	p.total = len(all)

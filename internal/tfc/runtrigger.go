@@ -64,14 +64,8 @@ func listRunTriggers(r *request) (answer, error) {
 		if err != nil {
 			return err
 		}
-		for _, t := range part(all, &p) {
-			d, err := r.runTriggerDoc(v, t)
-			if err != nil {
-				return err
-			}
-			docs = append(docs, d)
-		}
-		return nil
+		docs, err = each(part(all, &p), func(t postgres.RunTrigger) (*runTriggerDoc, error) { return r.runTriggerDoc(v, t) })
+		return err
 	})
 	return listed(docs, p), err
 }

@@ -180,7 +180,7 @@ func listTeams(r *request) (answer, error) {
 		return answer{}, err
 	}
 	p := r.paging()
-	docs := []*teamDoc{}
+	var docs []*teamDoc
 	err := r.view(func(v *postgres.View) error {
 		o, err := r.organisation(v)
 		if err != nil {
@@ -195,14 +195,8 @@ func listTeams(r *request) (answer, error) {
 			return err
 		}
 		all = slices.DeleteFunc(all, func(t postgres.Team) bool { return !r.wantsTeam(t) })
-		for _, t := range part(all, &p) {
-			d, err := newTeamDoc(t, o.Name, grants)
-			if err != nil {
-				return err
-			}
-			docs = append(docs, d)
-		}
-		return nil
+		docs, err = each(part(all, &p), func(t postgres.Team) (*teamDoc, error) { return newTeamDoc(t, o.Name, grants) })
+		return err
 	})
 	return listed(docs, p), err
 }

@@ -163,20 +163,14 @@ func (r *request) makeToken(ask func(*postgres.View) (postgres.TokenRequest, err
 // listTokens is a page of tokens.
 func (r *request) listTokens(find func(*postgres.View) ([]identity.Credential, error)) (answer, error) {
 	p := r.paging()
-	docs := []*tokenDoc{}
+	var docs []*tokenDoc
 	err := r.view(func(v *postgres.View) error {
 		all, err := find(v)
 		if err != nil {
 			return err
 		}
-		for _, t := range part(all, &p) {
-			d, err := r.tokenDoc(v, t)
-			if err != nil {
-				return err
-			}
-			docs = append(docs, d)
-		}
-		return nil
+		docs, err = each(part(all, &p), func(t identity.Credential) (*tokenDoc, error) { return r.tokenDoc(v, t) })
+		return err
 	})
 	return listed(docs, p), err
 }
