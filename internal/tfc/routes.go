@@ -13,6 +13,11 @@ const (
 	tfeVersion = "v202501-1"
 )
 
+// snapshotSeconds is how often a client with a cloud block shall write the state while
+// it applies: as often as the clients do by themselves with all that is no cloud block.
+// Unless it is told, such a client writes at the end alone (docs/state.md, rule 15).
+const snapshotSeconds = "20"
+
 // routes are all that a client can ask for.
 func routes() []route {
 	return slices.Concat(

@@ -42,6 +42,7 @@ type handler struct {
 func (h handler) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	w.Header().Set("TFP-API-Version", apiVersion)
 	w.Header().Set("X-TFE-Version", tfeVersion)
+	w.Header().Set("X-Terraform-Snapshot-Interval", snapshotSeconds)
 	r := &request{Request: hr, control: h.control}
 	a, err := h.answer(r)
 	if err == nil && a.stream != nil {
