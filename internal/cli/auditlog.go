@@ -6,8 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -51,9 +55,28 @@ func (g *Globals) auditList(ctx context.Context, r *remote, most int) error {
 	if err != nil {
 		return err
 	}
-	return show(g, r, entries, "ENTRY,AT,WHO,ACTION,OUTCOME,OBJECT", func(e v1.AuditEntry) []string {
-		return []string{fmt.Sprint(e.Sequence), moment(e.At), e.Principal.Name, e.Action, e.Outcome, e.Object}
+	return show(g, r, entries, "ENTRY,AT,WHO,ACTION,OUTCOME,OBJECT,DETAIL", func(e v1.AuditEntry) []string {
+		return []string{fmt.Sprint(e.Sequence), moment(e.At), e.Principal.Name, e.Action, e.Outcome, e.Object, auditDetail(e.Detail)}
 	})
+}
+
+// auditDetail is what a person wants to know of an entry beside its object: what that
+// is called, then all else but digests.
+func auditDetail(detail map[string]string) string {
+	var words []string
+	if name := detail["name"]; name != "" {
+		words = append(words, name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(detail)) {
+		switch value := detail[name]; {
+		case name == "name" || name == "artifact" || name == "digest" || name == "md5" || value == "":
+		case strings.ContainsAny(value, " \"="):
+			words = append(words, name+"="+strconv.Quote(value))
+		default:
+			words = append(words, name+"="+value)
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 func newAuditExportCmd(g *Globals) *cobra.Command {

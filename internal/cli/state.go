@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"github.com/assize-iac/assize/api"
+	"github.com/assize-iac/assize/api/client"
 	v1 "github.com/assize-iac/assize/api/v1"
 	"github.com/assize-iac/assize/internal/binding"
 	"github.com/assize-iac/assize/internal/problem"
@@ -57,7 +59,7 @@ goes to standard output, or to a file that nobody else reads.
 		},
 	}
 	r.flags(cmd)
-	cmd.Flags().StringVar(&version, "version", "", "`ID` of an earlier version")
+	cmd.Flags().StringVar(&version, "version", "", "`VERSION` that is wanted, an earlier one: its number or its id")
 	cmd.Flags().StringVarP(&to, "output", "o", "", "`FILE` to write, instead of standard output")
 	return cmd
 }
@@ -92,20 +94,43 @@ func (g *Globals) statePull(ctx context.Context, r *remote, called, version, pat
 	return writeWhole(path, 0o600, write)
 }
 
-// version is the one with this id, which must be of the stack, or the one that counts.
-func (r *remote) version(ctx context.Context, s v1.Stack, id string) (v1.StateVersion, error) {
+// version is the one with this id or number, which must be of the stack, or the one that
+// counts.
+func (r *remote) version(ctx context.Context, s v1.Stack, called string) (v1.StateVersion, error) {
 	var v v1.StateVersion
-	if id == "" {
+	if called == "" {
 		return v, r.Ask(ctx, v1.CurrentState{Stack: s.ID}, &v)
 	}
-	err := r.Ask(ctx, v1.ShowStateVersion{Version: id}, &v)
+	id, err := r.versionID(ctx, s, called)
+	if err == nil {
+		err = r.Ask(ctx, v1.ShowStateVersion{Version: id}, &v)
+	}
 	if err == nil && v.Stack != s.ID {
 		err = problem.New(api.NotFound, "this version is not one of %s", s.Name)
 	}
 	if err != nil && problem.Code(err) == api.NotFound {
-		return v, problem.New(api.NotFound, "%s has no version %s", s.Name, id).WithHint("assize state versions %s lists them; a version is named by its ID", s.Name)
+		return v, problem.New(api.NotFound, "%s has no version %s", s.Name, called).WithHint("assize state versions %s lists them; a version is named by its NUMBER or its ID", s.Name)
 	}
 	return v, err
+}
+
+// versionID is the id of the version with this number. Whatever is no number is an id.
+func (r *remote) versionID(ctx context.Context, s v1.Stack, called string) (string, error) {
+	number, err := strconv.ParseInt(called, 10, 64)
+	if err != nil {
+		return called, nil
+	}
+	for v, err := range client.All[v1.StateVersion](ctx, r.Client, func(p v1.Paging) binding.Request {
+		return v1.ListStateVersions{Stack: s.ID, Paging: p}
+	}) {
+		if err != nil {
+			return "", err
+		}
+		if v.Sequence == number && number > 0 {
+			return v.ID, nil
+		}
+	}
+	return "", problem.New(api.NotFound, "there is no such version")
 }
 
 func newStatePushCmd(g *Globals) *cobra.Command {
@@ -232,7 +257,10 @@ func newStateRollbackCmd(g *Globals) *cobra.Command {
 		Long: `Make an earlier version of a state the current one again, as a new version. What was
 changed since then in the world stays as it is: run plan afterwards.
 
+  assize state rollback network-prod 41
   assize state rollback network-prod sv_4rB1...
+
+VERSION is a number or an id, as assize state versions shows them.
 ` + exitHelp,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 2 {

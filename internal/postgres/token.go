@@ -35,6 +35,12 @@ func (u *Update) CreateToken(ctx context.Context, who identity.Principal, r Toke
 		return identity.Token{}, identity.Credential{}, err
 	}
 	c := tokenCall(who, "token:create", made)
+	if r.Role != "" {
+		c.detail["role"] = string(r.Role)
+	}
+	if !made.Expires.IsZero() {
+		c.detail["expires"] = made.Expires.Format(time.RFC3339)
+	}
 	err = u.guardToken(ctx, c, made, func() error {
 		if err := u.checkRequest(r, made); err != nil {
 			return err
