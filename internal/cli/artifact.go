@@ -14,6 +14,7 @@ import (
 	"github.com/assize-iac/assize/internal/artifact"
 	"github.com/assize-iac/assize/internal/problem"
 	"github.com/assize-iac/assize/internal/report/page"
+	"github.com/assize-iac/assize/internal/serve"
 )
 
 // artifactKeys is the variable that holds the keys where no file does.
@@ -36,44 +37,50 @@ func newArtifactCmd(g *Globals) *cobra.Command {
 	return cmd
 }
 
-const artifactVerifyHelp = `Read every artifact of a data directory to its end, and name those that are damaged.
+const artifactVerifyHelp = `Read every artifact to its end, and name those that are damaged.
 
-DIR is the data directory of the server, or a copy of it. Nothing in it is
-changed, and the server may run. The keys come from --key-file, or from the
-variable ASSIZE_ARTIFACT_KEY, or from the file that a server on a laptop has made,
+DIR is the data directory of the server, or a copy of it; PLACE is what the server
+was given as --artifacts, a directory or a bucket. Nothing there is changed, and the
+server may run. The keys come from --key-file, or from the variable
+ASSIZE_ARTIFACT_KEY, or from the file that a server on a laptop has made,
 DIR/artifact-key: see docs/artifacts.md.
 
-  assize artifact verify --data /var/lib/assize --key-file artifacts.key
+  assize artifact verify --data /var/lib/assize
+  assize artifact verify --artifacts s3://bucket/assize --key-file artifacts.key
 `
 
 func newArtifactVerifyCmd(g *Globals) *cobra.Command {
-	var data, keyFile string
+	var data, place, keyFile string
 	cmd := &cobra.Command{
-		Use:   "verify --data DIR",
+		Use:   "verify --data DIR | --artifacts PLACE",
 		Short: "Read every artifact and name those that are damaged",
 		Long:  artifactVerifyHelp + exitHelp,
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if data == "" {
-				return problem.New(api.Invalid, "no data directory was named").
+			switch {
+			case (data == "") == (place == ""):
+				return problem.New(api.Invalid, "what is to be read is named by --data or by --artifacts, and by one of them").
 					WithHint("assize artifact verify --data /var/lib/assize --key-file artifacts.key")
+			case place == "":
+				return runArtifactVerify(cmd.Context(), g, filepath.Join(data, "artifacts"), keysOf(data, keyFile))
 			}
-			return runArtifactVerify(cmd.Context(), g, filepath.Join(data, "artifacts"), keysOf(data, keyFile))
+			return runArtifactVerify(cmd.Context(), g, place, keyFile)
 		},
 	}
 	cmd.Flags().StringVar(&data, "data", "", "data `DIR` of the server, or a copy of it")
+	cmd.Flags().StringVar(&place, "artifacts", "", "`PLACE` of the artifacts, as the server was given it: a directory, or s3://BUCKET/PREFIX?region=R&endpoint=URL")
 	cmd.Flags().StringVar(&keyFile, "key-file", "", "`FILE` of keys, instead of "+artifactKeys+" and DIR/artifact-key")
 	return cmd
 }
 
 // runArtifactVerify takes no artifacts for no proof: a directory that was never
 // mounted must not look like one that is well (docs/artifacts.md, rule 13).
-func runArtifactVerify(ctx context.Context, g *Globals, dir, keyFile string) error {
+func runArtifactVerify(ctx context.Context, g *Globals, place, keyFile string) error {
 	keys, err := artifactRing(keyFile)
 	if err != nil {
 		return err
 	}
-	store, err := artifact.OpenTree(dir, keys)
+	store, err := serve.OpenArtifacts(ctx, place, keys)
 	if err != nil {
 		return err
 	}
@@ -90,8 +97,8 @@ func runArtifactVerify(ctx context.Context, g *Globals, dir, keyFile string) err
 	case !v.Whole():
 		return unwhole(v, seen)
 	case seen == 0:
-		return problem.New(api.NotFound, "there are no artifacts in %s: nothing was verified", dir).
-			WithHint("--data names the directory that the server was given as --data")
+		return problem.New(api.NotFound, "there are no artifacts in %s: nothing was verified", place).
+			WithHint("--data names the directory that the server was given as --data, --artifacts what it was given as --artifacts")
 	}
 	fmt.Fprintf(g.Out, "%s, %s: all are whole.\n", page.Plural(seen, "artifact"), page.Plural(int(v.Bytes), "byte"))
 	return nil

@@ -7,6 +7,7 @@ import (
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 
+	"github.com/assize-iac/assize/internal/artifact"
 	"github.com/assize-iac/assize/internal/serve"
 	"github.com/assize-iac/assize/internal/serve/servetest"
 )
@@ -40,5 +41,24 @@ func TestBucket(t *testing.T) {
 		if status, body := get(t, s, "/readyz", ""); status != 200 {
 			t.Errorf("%d %s", status, body)
 		}
+	}
+	verifies(t, place, one.ArtifactKey)
+}
+
+// verifies wants all that is at a place of artifacts to be whole.
+func verifies(t *testing.T, place, key string) {
+	t.Helper()
+	keys, err := artifact.ParseRing(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := serve.OpenArtifacts(t.Context(), place, keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	found, err := store.Verify(t.Context(), func(err error) { t.Error(err) })
+	if err != nil || !found.Whole() || found.Artifacts < 2 {
+		t.Errorf("%+v, %v", found, err)
 	}
 }

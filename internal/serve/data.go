@@ -88,14 +88,25 @@ func (s *Settings) newKey(path string) error {
 	return writeNew(path, []byte("# Whoever loses this key loses every state. Keep a copy elsewhere (docs/artifacts.md, rule 8).\n"+artifact.NewKey()+"\n"))
 }
 
-// openArtifacts opens the place where bytes are kept.
+// openArtifacts opens the place where bytes are kept. A directory is made.
 func (s *Settings) openArtifacts(ctx context.Context, keys artifact.Keys) (*artifact.Store, error) {
 	place := s.Artifacts
 	if place == "" {
 		place = filepath.Join(s.Data, dirArtifacts)
 	}
-	if !strings.HasPrefix(place, "s3://") {
+	if !inBucket(place) {
 		return artifact.CreateTree(place, keys)
+	}
+	return OpenArtifacts(ctx, place, keys)
+}
+
+func inBucket(place string) bool { return strings.HasPrefix(place, "s3://") }
+
+// OpenArtifacts opens a place of artifacts as the setting Artifacts names it: a directory
+// that is there, or a bucket.
+func OpenArtifacts(ctx context.Context, place string, keys artifact.Keys) (*artifact.Store, error) {
+	if !inBucket(place) {
+		return artifact.OpenTree(place, keys)
 	}
 	u, err := url.Parse(place)
 	if err != nil {
