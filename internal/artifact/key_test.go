@@ -176,7 +176,7 @@ func TestKeyManagementService(t *testing.T) {
 	set(func() { service.down = false })
 
 	s = s.within(client{server.URL, "two"})
-	if n, err := s.Rotate(t.Context()); n != 2 || err != nil {
+	if n, err := s.Rotate(t.Context(), quietly); n != 2 || err != nil {
 		t.Errorf("%d, %v", n, err)
 	}
 	set(func() { delete(service.keys, "one") })

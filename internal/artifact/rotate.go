@@ -11,12 +11,14 @@ import (
 // many that were. Bodies stay as they are, and whoever reads one meanwhile reads
 // on (docs/artifacts.md, rule 9). Once it returns no error, and every process has
 // the current key first, nothing needs the older keys. It goes on after an
-// artifact that cannot be opened, and returns the first such error at the end. No
-// other process may Sweep meanwhile.
-func (s *Store) Rotate(ctx context.Context) (int, error) {
+// artifact that cannot be opened, and returns the first such error at the end; begun
+// again after it was broken off, it does the rest. It says after each artifact how
+// many it has looked at, and how many it has wrapped anew. No other process may
+// Sweep meanwhile.
+func (s *Store) Rotate(ctx context.Context, progress func(looked, anew int)) (int, error) {
 	s.keeping.Lock()
 	defer s.keeping.Unlock()
-	done := 0
+	done, looked := 0, 0
 	var first error
 	for entry, err := range s.List(ctx) {
 		changed := false
@@ -29,6 +31,8 @@ func (s *Store) Rotate(ctx context.Context) (int, error) {
 		if err != nil && first == nil {
 			first = err
 		}
+		looked++
+		progress(looked, done)
 	}
 	return done, first
 }

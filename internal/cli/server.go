@@ -47,6 +47,13 @@ func newServerCmd(g *Globals) *cobra.Command {
 			return runServer(cmd.Context(), g, settings)
 		},
 	}
+	settingFlags(cmd, &settings)
+	cmd.AddCommand(newServerRotateCmd(g))
+	return cmd
+}
+
+// settingFlags adds the flags of a server's settings.
+func settingFlags(cmd *cobra.Command, settings *serve.Settings) {
 	for _, s := range settings.Table() {
 		if s.Flag == "" {
 			continue
@@ -56,7 +63,6 @@ func newServerCmd(g *Globals) *cobra.Command {
 			cmd.Flags().Lookup(s.Flag).NoOptDefVal = "true"
 		}
 	}
-	return cmd
 }
 
 // runServer serves until the first signal, and is done once what was running has

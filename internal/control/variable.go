@@ -143,12 +143,3 @@ func (c *Control) CreateSSHKey(ctx context.Context, who identity.Principal, orga
 	})
 	return k, err
 }
-
-// RotateSecrets wraps the keys of all secrets of the database anew that are not
-// wrapped with the current one, and returns how many that were, with the first
-// error of one that could not be (docs/secrets.md, rule 5). It is the operator's.
-func (c *Control) RotateSecrets(ctx context.Context) (int, error) {
-	return c.store.RotateSecrets(ctx, func(id, field string, text []byte) ([]byte, bool, error) {
-		return sealed.Rotate(ctx, c.keys, sealed.Place{ID: id, Field: field}, text)
-	})
-}

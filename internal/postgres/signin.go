@@ -42,6 +42,13 @@ func (s *Store) Administrator(ctx context.Context, organisation string) (who ide
 	return who, false, err
 }
 
+// Installed is the id of the user that a database began with, by which other places
+// know that they belong to it. There is none before a server has run on it.
+func (s *Store) Installed(ctx context.Context) (string, error) {
+	who, err := s.administrator(ctx)
+	return who.ID, err
+}
+
 func (s *Store) administrator(ctx context.Context) (identity.Principal, error) {
 	who := identity.Principal{Kind: identity.Person}
 	err := s.View(ctx, func(v *View) error { return v.tx.QueryRow(ctx, sqlAdministrator).Scan(&who.ID, &who.Name) })

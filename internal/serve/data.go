@@ -176,12 +176,7 @@ func withCause(err error) error {
 // bind marks artifacts as those of the database with this administrator, and refuses
 // those of another one: what that refers to this one would sweep away.
 func bind(ctx context.Context, artifacts *artifact.Store, administrator string) error {
-	mark := []byte("the artifacts of the database whose administrator is " + administrator + "\n")
-	name := artifact.Name{Kind: "installation", Owner: "database", Digest: artifact.Digest(mark)}
-	r, err := artifacts.Open(ctx, name)
-	if err == nil {
-		return r.Close()
-	}
+	err := bound(ctx, artifacts, administrator)
 	if problem.Code(err) != api.NotFound {
 		return err
 	}
@@ -192,8 +187,26 @@ func bind(ctx context.Context, artifacts *artifact.Store, administrator string) 
 		return problem.New(api.Refused, "the artifacts are those of another database").
 			WithHint("look whether DATABASE_URL and ASSIZE_ARTIFACTS name what belongs together; a new database begins with an empty place for artifacts")
 	}
-	_, err = artifacts.Put(ctx, name, bytes.NewReader(mark))
+	name, text := mark(administrator)
+	_, err = artifacts.Put(ctx, name, bytes.NewReader(text))
 	return err
+}
+
+// mark is what says of artifacts that they are those of the database with this
+// administrator.
+func mark(administrator string) (artifact.Name, []byte) {
+	text := []byte("the artifacts of the database whose administrator is " + administrator + "\n")
+	return artifact.Name{Kind: "installation", Owner: "database", Digest: artifact.Digest(text)}, text
+}
+
+// bound is not found where artifacts do not have the mark.
+func bound(ctx context.Context, artifacts *artifact.Store, administrator string) error {
+	name, _ := mark(administrator)
+	r, err := artifacts.Open(ctx, name)
+	if err != nil {
+		return err
+	}
+	return r.Close()
 }
 
 // replaceToken makes the administrator's token and revokes those that were in the

@@ -31,6 +31,7 @@ type Server struct {
 
 	cluster   *cluster.Cluster // nil with a database that was given
 	store     *postgres.Store
+	keys      *artifact.Ring
 	artifacts *artifact.Store
 	control   *control.Control
 	health    *health
@@ -74,27 +75,37 @@ func Start(ctx context.Context, settings Settings, log *slog.Logger) (_ *Server,
 
 // open opens what a server keeps things in: the database, with the schema of this
 // build, and the artifacts.
-func (s *Server) open(ctx context.Context) (err error) {
-	url := s.settings.Database
-	if url == "" {
-		if url, err = s.private(ctx); err != nil {
-			return err
-		}
+func (s *Server) open(ctx context.Context) error {
+	url, err := s.database(ctx)
+	if err != nil {
+		return err
 	}
 	if err := postgres.Migrate(ctx, url); err != nil {
 		return err
 	}
+	return s.connect(ctx, url)
+}
+
+// database is where the database is. A private one is started.
+func (s *Server) database(ctx context.Context) (url string, err error) {
+	if s.settings.Database != "" {
+		return s.settings.Database, nil
+	}
+	return s.private(ctx)
+}
+
+// connect opens a database that has the schema of this build, and the artifacts.
+func (s *Server) connect(ctx context.Context, url string) (err error) {
 	if s.store, err = postgres.Open(ctx, url); err != nil {
 		return err
 	}
-	keys, err := s.settings.keys()
-	if err != nil {
+	if s.keys, err = s.settings.keys(); err != nil {
 		return err
 	}
-	if s.artifacts, err = s.settings.openArtifacts(ctx, keys); err != nil {
+	if s.artifacts, err = s.settings.openArtifacts(ctx, s.keys); err != nil {
 		return err
 	}
-	s.control = control.New(s.store, s.artifacts, keys)
+	s.control = control.New(s.store, s.artifacts, s.keys)
 	s.health = &health{store: s.store, artifacts: s.artifacts}
 	s.metrics = newMetrics(s.store, s.health)
 	return nil
