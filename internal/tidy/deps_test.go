@@ -97,11 +97,12 @@ var imports = []struct {
 	{"internal/rollout", "api problem stack"},
 
 	// The machine around us: files, processes. What a checkout holds is found
-	// without running any of it: scan reads configuration of the tools, git asks
-	// git. repo reads policies, so it
+	// without running any of it: scan reads configuration of the tools, for which
+	// estate reads the text of specifications; git asks git. repo reads policies, so it
 	// needs the form in which they are handed to an engine, and what a bundle is;
 	// it tells scan what assize.yaml says.
-	{"internal/repo/scan", "api problem settings stack"},
+	{"internal/repo/estate", "api problem"},
+	{"internal/repo/scan", "api problem repo/estate settings stack"},
 	{"internal/repo/git", "api problem"},
 	{"internal/repo", "api problem policy policy/bundle repo/scan settings stack"},
 	{"internal/tofu", "api problem redact"},
@@ -230,7 +231,7 @@ func TestPure(t *testing.T) {
 // only packages that may import it.
 var homes = map[string]string{
 	"github.com/open-policy-agent/opa/":     "internal/policy/regoengine internal/policy/regoengine/builtins internal/policy/regoengine/document internal/policy/regoengine/opabundle internal/policy/regoengine/reach internal/policy/regotest internal/policy/mutate",
-	"cuelang.org/go/":                       "internal/policy/cueengine internal/policy/cuefile internal/policy/mutate internal/spec internal/spec/convert internal/spec/convert/cuetext",
+	"cuelang.org/go/":                       "internal/policy/cueengine internal/policy/cuefile internal/policy/mutate internal/repo/estate internal/spec internal/spec/convert internal/spec/convert/cuetext",
 	"github.com/go-json-experiment/":        "api/client internal/binding internal/plan/planjson internal/policy/input internal/policy/regoengine/document internal/server internal/state",
 	"go.yaml.in/yaml/":                      "internal/strict internal/policy/regoengine internal/server",
 	"github.com/bmatcuk/doublestar/":        "internal/repo internal/repo/scan internal/settings",

@@ -75,3 +75,59 @@ func variables(n int) (text string) {
 	}
 	return text
 }
+
+// BenchmarkScanSpecifications reads 5,000 stacks that are specifications, each of
+// which imports a component and reads the state of the one before.
+func BenchmarkScanSpecifications(b *testing.B) {
+	root := b.TempDir()
+	write := func(name, text string) {
+		name = filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			b.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			b.Fatal(err)
+		}
+	}
+	write("cue.mod/module.cue", "module: \"example.com/infra\"\n")
+	write("lib/net/net.cue", `package net
+
+import tf "terraform.io/builtin/terraform"
+
+#Net: {
+	#tf:    tf.#Provider
+	stack!: string
+	state:  #tf.#Data.terraform_remote_state & {backend: "s3", config: {bucket: "states", key: "\(stack).tfstate"}}
+}
+`)
+	for i := range 5000 {
+		text := fmt.Sprintf(`package estate
+
+import (
+	tf "terraform.io/builtin/terraform"
+	rnd "registry.opentofu.org/hashicorp/random"
+	"example.com/infra/lib/net"
+)
+
+$tf:     tf.#Provider
+$random: rnd.#Provider
+
+$settings: state: s3: {bucket: "states", key: "s%d.tfstate"}
+before: net.#Net & {#tf: $tf, stack: "s%d"}
+`, i, i-1)
+		for j := range 20 {
+			text += fmt.Sprintf("pet%d: $random.#Resource.random_pet & {length: 2, prefix: \"web-\\(before.state.outputs.name)\", keepers: owner: \"team-%d\"}\n", j, j)
+		}
+		write(fmt.Sprintf("live/team%d/s%d/estate.cue", i%50, i), text)
+	}
+	files, err := scan.Checkout(root)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		r, err := scan.Scan(files, scan.Options{})
+		if err != nil || len(r.Stacks) != 5000 || len(r.Problems) > 0 || len(r.Warnings) > 0 || len(r.Stacks[7].Reads) != 1 {
+			b.Fatal(err, len(r.Stacks), r.Problems, r.Warnings)
+		}
+	}
+}

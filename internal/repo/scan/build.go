@@ -17,6 +17,9 @@ import (
 // resolveCalls says what the calls of a directory mean. A local module outside
 // the repository is refused: nobody can say what it holds (docs/scan.md, rule 17).
 func (s *scanner) resolveCalls(d *directory) {
+	if d.estate {
+		s.specify(d)
+	}
 	sc := d.scope("", ".")
 	for _, c := range d.calls {
 		text, ok := sc.text(c.source)
@@ -132,6 +135,7 @@ func (d *directory) state(r *read, sc scope, dir string) stack.State {
 type building struct {
 	stacks    []stack.Stack
 	modules   map[string]bool
+	packages  map[string][]stack.Call // of CUE, by directory: what they import
 	warnings  []string
 	problems  []*problem.Error // of the directory: it is broken
 	elsewhere []*problem.Error // of modules that only its tool reads so
@@ -191,6 +195,10 @@ func (s *scanner) buildInstance(dir string, e settings.Effective, b *building) {
 		st.State = p.state(workspace, dir)
 		b.vague = b.vague || p.kind == "local" && st.State == (stack.State{})
 	}
+	if p, ok := d.stated(overlays); ok {
+		st.State = p.state(workspace, path.Join(dir, workplace))
+		b.vague = b.vague || p.kind == "local" && st.State == (stack.State{})
+	}
 	files = append(files, s.varFiles(e, b, dir)...)
 
 	// What it reads, itself and through the modules it calls.
@@ -214,14 +222,19 @@ func (s *scanner) buildInstance(dir string, e settings.Effective, b *building) {
 		for _, r := range m.floating {
 			states, ok := m.states(r, sc, dir)
 			st.Reads = append(st.Reads, states...)
-			b.claims(st.Key, r, states)
+			b.claims(st.Key, fmt.Sprintf("%s:%d", quote(r.at.Filename), r.at.Start.Line), states...)
 			if !ok {
 				b.warnings = append(b.warnings, fmt.Sprintf("%s: data.%s.%s: which state it reads cannot be known from the code; say depends_on", position(r.at), r.kind, quote(r.name)))
 			}
 		}
 	}
+	if d.spec != nil {
+		st.Calls = slices.Concat(st.Calls, d.spec.calls)
+		files = append(files, d.spec.files...)
+		b.packages = d.spec.uses
+	}
 	b.warnings = append(b.warnings, own.given.warnings...)
-	st.Reads = sortedStates(st.Reads)
+	st.Reads = sortedStates(append(st.Reads, s.readsOf(d, st.Key, b)...))
 	st.WatchPaths = s.watched(d, modules, files)
 	st.TreeHash = treeHash(e, tool, files)
 	b.stacks = append(b.stacks, st)

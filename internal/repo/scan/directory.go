@@ -23,9 +23,10 @@ type directory struct {
 	path      string
 	files     []file // what the tool reads, sorted, overrides last
 	backend   *backend
-	locked    bool // a lock file is there
-	estate    bool // CUE files of package estate are there
-	resources bool // it declares some
+	locked    bool           // a lock file is there
+	estate    bool           // CUE files of package estate are there
+	spec      *specification // what those say; nil without any, or if they cannot be read
+	resources bool           // it declares some
 	calls     []*moduleCall
 	reads     []*read
 	locals    map[string]hcl.Expression
@@ -152,8 +153,8 @@ func (d *directory) loadAll(t *tree, from standpoint, names []string, tool strin
 	}
 }
 
-// estate matches the clause of a CUE file that describes an estate.
-var estate = regexp.MustCompile(`(?m)^\s*package\s+estate\b`)
+// clause matches that of a CUE file that is part of a specification.
+var clause = regexp.MustCompile(`(?m)^\s*package\s+estate\b`)
 
 // loadExtra notes a file that is no configuration but part of a stack.
 func (d *directory) loadExtra(t *tree, from standpoint, name string) {
@@ -163,7 +164,7 @@ func (d *directory) loadExtra(t *tree, from standpoint, name string) {
 		return
 	}
 	if path.Ext(name) == ".cue" {
-		if !estate.Match(data) {
+		if !clause.Match(data) {
 			return
 		}
 		d.estate = true

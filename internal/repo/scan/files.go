@@ -95,14 +95,18 @@ func (s *scanner) varFiles(e settings.Effective, b *building, dir string) []file
 // modules are theirs; links are watched wherever they are passed (docs/scan.md,
 // rules 20 and 21).
 func (s *scanner) watched(d *directory, modules []*directory, files []file) []string {
-	seen := map[string]bool{}
+	seen, home := map[string]bool{}, map[string]bool{}
 	watch := func(name string) {
 		if s.owner(name) != d.path {
 			seen[name] = true
 		}
 	}
-	home := map[string]bool{}
-	for _, name := range slices.Concat(d.through, s.data(d, modules)) {
+	if d.spec != nil {
+		for _, f := range d.spec.files { // in the directories of its packages, and in cue.mod
+			home[path.Dir(f.name)] = true
+		}
+	}
+	for _, name := range slices.Concat(d.through, s.data(d, modules), d.watchedBy()) {
 		watch(name)
 	}
 	for _, m := range modules {

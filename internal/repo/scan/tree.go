@@ -106,7 +106,7 @@ func (t *tree) visit(dir string, entries []fs.DirEntry, rules Rules) (next []str
 // of other package managers hold copies, unless a pattern names them.
 func (r Rules) enters(dir string) bool {
 	name := path.Base(dir)
-	if name == ".git" || name == ".terraform" {
+	if name == ".git" || name == ".terraform" || name == "cue.mod" {
 		return false
 	}
 	if name != "node_modules" && !strings.HasPrefix(name, ".") {

@@ -16,10 +16,10 @@ type claim struct {
 
 // claims notes which of the states that a block reads lie in the repository, by
 // their place.
-func (b *building) claims(by stack.Key, r *read, states []stack.State) {
+func (b *building) claims(by stack.Key, at string, states ...stack.State) {
 	for _, state := range states {
 		if state.Type == "local" && !path.IsAbs(state.ID) && !escapes(state.ID) {
-			b.claimed = append(b.claimed, claim{by.String(), fmt.Sprintf("%s:%d", quote(r.at.Filename), r.at.Start.Line), state})
+			b.claimed = append(b.claimed, claim{by.String(), at, state})
 		}
 	}
 }
