@@ -6,7 +6,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/assize-iac/assize/api"
@@ -14,10 +13,16 @@ import (
 	"github.com/assize-iac/assize/internal/repo/scan"
 )
 
-// override is the name of the file that says what is read, without its extension.
-const override = "assize_preview_override"
+// Of what a module gets, override is the name of the file that says what is read, and
+// preset of the one that holds defaults; prefix is how both begin.
+const (
+	prefix   = "assize_preview_"
+	override = "assize_preview_override.tf"
+	preset   = "assize_preview_defaults.tf.json"
+)
 
-// private is the directory in which assize keeps what is its own.
+// private is the directory in which assize keeps what is its own. Of what is in it,
+// the mirror has the place where the tool works for a specification, and nothing else.
 const private = ".assize"
 
 // A Mirroring is one stack that is to be planned, and against what.
@@ -41,14 +46,17 @@ type Mirroring struct {
 // [Provider.Environ] to plan and to show the plan. Nothing of the mirror may be
 // kept: its files hold secrets, and only this user can read them.
 func Mirror(m Mirroring) (dir string, warnings []string, err error) {
-	overrides, warnings := m.overrides()
+	additions, warnings, err := m.overrides()
+	if err != nil {
+		return "", nil, err
+	}
 	fetched, err := m.fetched()
 	if err != nil {
 		return "", nil, err
 	}
 	b := mirror{root: m.Root, into: m.Into, opened: map[string]bool{}}
 	b.open(m.Path)
-	for module := range overrides {
+	for module := range additions {
 		b.open(module)
 	}
 	for _, link := range m.Reading.Links { // so that it leads to the mirror's module
@@ -63,8 +71,8 @@ func Mirror(m Mirroring) (dir string, warnings []string, err error) {
 	if err := b.linkData(m.Path, m.DataDir); err != nil {
 		return "", nil, failed(err)
 	}
-	for module, text := range overrides {
-		if err := b.write(module, text); err != nil {
+	for module, a := range additions {
+		if err := b.write(module, a); err != nil {
 			return "", nil, err
 		}
 	}
@@ -114,7 +122,7 @@ func (b *mirror) copy(dir string) error {
 	for _, e := range entries {
 		name := path.Join(dir, e.Name())
 		switch {
-		case e.Name() == private, e.Name() == ".terraform":
+		case !b.opened[name] && (e.Name() == private || path.Base(dir) == private), e.Name() == ".terraform":
 		case e.IsDir() && b.opened[name]:
 			err = b.copy(name)
 		default:
@@ -156,22 +164,29 @@ func (b *mirror) linkData(dir, data string) error {
 	return os.Symlink(data, b.at(path.Join(dir, rel)))
 }
 
-// write adds the override to a module.
-func (b *mirror) write(module, text string) error {
+// write adds to a module what it gets.
+func (b *mirror) write(module string, a addition) error {
 	entries, err := os.ReadDir(b.at(module))
 	if err != nil {
 		return failed(err)
 	}
-	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return strings.HasPrefix(e.Name(), override+".") }) {
-		return problem.New(api.Invalid, "%s has a file %s of its own", module, override).WithHint("rename it")
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), prefix) {
+			return problem.New(api.Invalid, "%s has a file %s of its own", module, e.Name()).WithHint("rename it")
+		}
 	}
-	f, err := os.OpenFile(b.at(path.Join(module, override+".tf")), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return failed(err)
-	}
-	_, err = f.WriteString(text)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return failed(err)
+	for name, text := range map[string]string{override: a.override, preset: a.locals} {
+		if text == "" {
+			continue
+		}
+		f, err := os.OpenFile(b.at(path.Join(module, name)), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		if err != nil {
+			return failed(err)
+		}
+		_, err = f.WriteString(text)
+		if err = errors.Join(err, f.Close()); err != nil {
+			return failed(err)
+		}
 	}
 	return nil
 }

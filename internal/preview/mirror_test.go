@@ -357,6 +357,35 @@ v = "first"
 	e.wants(p, map[string]string{"name": `"planned"`, "each": `"also"`})
 }
 
+// TestJSON previews a block of the JSON syntax, as specifications come to, in the
+// private directory of one, beside what else is kept there.
+func TestJSON(t *testing.T) {
+	t.Parallel()
+	e := newEstate(t, `
+-- app/.assize/spec/main.tf.json --
+{
+  "variable": {"v": {"default": "from a variable"}},
+  "data": {"terraform_remote_state": {"net": {
+    "backend": "local", "config": {"path": "../../../net/terraform.tfstate"},
+    "defaults": {"size": 3, "other": "${var.v}, \"quoted\"", "name": "old"}
+  }}},
+  "output": {
+    "name":  {"value": "${data.terraform_remote_state.net.outputs.name}"},
+    "size":  {"value": "${data.terraform_remote_state.net.outputs.size}"},
+    "other": {"value": "${data.terraform_remote_state.net.outputs.other}"},
+    "file":  {"value": "${file(\"../../note.txt\")}"},
+    "kept":  {"value": "${fileexists(\"../plan.tfplan\")}"}
+  }
+}
+-- app/.assize/plan.tfplan --
+secret
+-- app/note.txt --
+beside
+`)
+	p := e.preview("app/.assize/spec", preview.Upstreams{local("net"): {"name": {After: "planned"}}})
+	e.wants(p, map[string]string{"name": `"planned"`, "size": `3`, "other": `"from a variable, \"quoted\""`, "file": `"beside\n"`, "kept": `false`})
+}
+
 // TestWarnings names every read that stays as it is.
 func TestWarnings(t *testing.T) {
 	t.Parallel()
@@ -380,7 +409,7 @@ module "m" {
   name   = "net"
 }
 -- app/json.tf.json --
-{"data": {"terraform_remote_state": {"json": {"backend": "local", "config": {"path": "../net/terraform.tfstate"}, "defaults": {"a": "b"}}}}}
+{"data": {"terraform_remote_state": {"json": {"for_each": {"net": 1}, "backend": "local", "config": {"path": "../${each.key}/terraform.tfstate"}, "defaults": {"a": "b"}}}}}
 -- m/main.tf --
 variable "name" {}
 data "terraform_remote_state" "m" {
@@ -393,7 +422,7 @@ data "terraform_remote_state" "m" {
 		e.warnings[i] = strings.Replace(w, " is not previewed, it reads what is there now", "", 1)
 	}
 	want := []string{
-		"app/json.tf.json:1:46: data.terraform_remote_state.json: its defaults stand in JSON",
+		"app/json.tf.json:1:46: data.terraform_remote_state.json: its defaults stand in JSON, and it has for_each",
 		"app/main.tf:2:1: data.terraform_remote_state.var: which state it reads cannot be told from the code",
 		"app/main.tf:10:1: ephemeral.tfe_outputs.e: it is no data block",
 		"m/main.tf:2:1: data.terraform_remote_state.m: which state it reads cannot be told from the code",

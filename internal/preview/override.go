@@ -15,10 +15,14 @@ import (
 	"github.com/assize-iac/assize/internal/repo/scan"
 )
 
-// overrides are the texts of the override files, by module directory, and
-// warnings of what cannot be overridden.
-func (m *Mirroring) overrides() (texts map[string]string, warnings []string) {
-	blocks := map[string][]string{}
+// An addition is what a module gets in the mirror: an override file, and, unless it
+// is empty, a file of JSON.
+type addition struct{ override, locals string }
+
+// overrides are what modules get, by their directory, and warnings of what cannot be
+// overridden.
+func (m *Mirroring) overrides() (all map[string]addition, warnings []string, err error) {
+	blocks, inJSON := map[string][]string{}, map[string][]scan.Read{}
 	for _, r := range m.Reading.Reads {
 		read, why := m.outputs(r)
 		switch {
@@ -26,14 +30,23 @@ func (m *Mirroring) overrides() (texts map[string]string, warnings []string) {
 			warnings = append(warnings, fmt.Sprintf("%s: %s.%s.%s is not previewed, it reads what is there now: %s", r.Position, r.Block, r.Kind, r.Name, why))
 		case read != nil:
 			blocks[r.Module] = append(blocks[r.Module], block(r, read))
+			if r.JSON {
+				inJSON[r.Module] = append(inJSON[r.Module], r)
+			}
 		}
 	}
-	texts = map[string]string{}
-	for module, all := range blocks {
-		texts[module] = fmt.Sprintf("terraform {\n  required_providers {\n    %s = { source = %s }\n  }\n}\n\n", local, quote(address(m.Tool))) +
-			strings.Join(all, "\n")
+	all = map[string]addition{}
+	for module, texts := range blocks {
+		a := addition{override: fmt.Sprintf("terraform {\n  required_providers {\n    %s = { source = %s }\n  }\n}\n\n", local, quote(address(m.Tool))) +
+			strings.Join(texts, "\n")}
+		if reads := inJSON[module]; len(reads) > 0 {
+			if a.locals, err = locals(reads); err != nil {
+				return nil, nil, failed(err)
+			}
+		}
+		all[module] = a
 	}
-	return texts, warnings
+	return all, warnings, nil
 }
 
 // block overrides one data block, which reads those states.
@@ -55,10 +68,27 @@ func value(r scan.Read, read map[string]Outputs, expression func(Outputs) string
 		}
 		text = "{\n  " + strings.Join(items, "\n  ") + "\n  }[each.key]"
 	}
-	if r.Defaults != "" {
+	switch {
+	case r.JSON:
+		text = "merge(local." + defaults(r) + ", " + text + ")"
+	case r.Defaults != "":
 		text = "merge(" + r.Defaults + "\n  , " + text + ")"
 	}
 	return text
+}
+
+// defaults is the local value that holds the defaults of a block which stands in
+// JSON: nothing but another file of JSON can say the same.
+func defaults(r scan.Read) string { return local + "_" + r.Kind + "_" + r.Name }
+
+// locals is a file of JSON with the defaults of blocks that stand in JSON.
+func locals(reads []scan.Read) (string, error) {
+	all := map[string]json.RawMessage{}
+	for _, r := range reads {
+		all[defaults(r)] = json.RawMessage(r.Defaults)
+	}
+	text, err := json.Marshal(map[string]any{"locals": all})
+	return string(text), err
 }
 
 // outputs are what r will read, by each.key; nil leaves it as it is, and why says
@@ -82,8 +112,8 @@ func (m *Mirroring) outputs(r scan.Read) (read map[string]Outputs, why string) {
 		return nil, "some of the stacks that it reads are not planned"
 	case r.Block != "data":
 		return nil, "it is no data block"
-	case r.Opaque:
-		return nil, "its defaults stand in JSON"
+	case r.JSON && r.Each: // each element may have others
+		return nil, "its defaults stand in JSON, and it has for_each"
 	}
 	return read, ""
 }

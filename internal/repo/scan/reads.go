@@ -37,8 +37,8 @@ type Read struct {
 
 	// Defaults is the expression of that argument, as it is written; "" is none.
 	Defaults string
-	// Opaque says that Defaults cannot be told: they stand in JSON.
-	Opaque bool
+	// JSON says that Defaults stand in the JSON syntax of the tools.
+	JSON bool
 }
 
 // Reads finds the reads of the stack with those settings, as tool sees it. It
@@ -88,7 +88,7 @@ func (s *scanner) reachedFresh(d *directory) (all []*directory) {
 func (s *scanner) found(m *directory, block *read, sc scope, dir string) (Read, error) {
 	r := Read{Module: m.path, Block: block.block, Kind: block.kind, Name: block.name, Position: position(block.at), Each: block.forEach != nil}
 	var err error
-	if r.Defaults, r.Opaque, err = s.written(block.defaults); err != nil {
+	if r.Defaults, r.JSON, err = s.written(block.defaults); err != nil {
 		return Read{}, err
 	}
 	elements, ok := sc.elements(block.forEach)
@@ -112,15 +112,12 @@ func (s *scanner) found(m *directory, block *read, sc scope, dir string) (Read, 
 	return r, nil
 }
 
-// written is the source of an expression. What stands in JSON has another syntax.
-func (s *scanner) written(expr hcl.Expression) (text string, opaque bool, err error) {
+// written is the source of an expression, and whether that is of the JSON syntax.
+func (s *scanner) written(expr hcl.Expression) (text string, isJSON bool, err error) {
 	if expr == nil {
 		return "", false, nil
 	}
 	at := expr.Range()
-	if strings.HasSuffix(at.Filename, ".json") {
-		return "", true, nil
-	}
 	data, _, err := s.tree.read(at.Filename)
 	if err == nil && at.End.Byte > len(data) {
 		err = problem.New(api.Unavailable, "%s changes while it is read", quote(at.Filename))
@@ -128,5 +125,5 @@ func (s *scanner) written(expr hcl.Expression) (text string, opaque bool, err er
 	if err != nil {
 		return "", false, err
 	}
-	return string(at.SliceBytes(data)), false, nil
+	return string(at.SliceBytes(data)), strings.HasSuffix(at.Filename, ".json"), nil
 }

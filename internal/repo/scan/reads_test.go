@@ -134,7 +134,7 @@ data "terraform_remote_state" "v" {
 			},
 			{Module: "app", Block: "data", Kind: "terraform_remote_state", Name: "none", Position: "app/main.tf:11:1", Each: true, States: map[string]stack.State{}},
 			{
-				Module: "app", Block: "data", Kind: "tfe_outputs", Name: "t", Position: "app/x.tf.json:1:32", Opaque: true,
+				Module: "app", Block: "data", Kind: "tfe_outputs", Name: "t", Position: "app/x.tf.json:1:32", Defaults: `{"a": 1}`, JSON: true,
 				States: map[string]stack.State{"": {Type: "remote", ID: "app.terraform.io/o/w-prod"}},
 			},
 			{Module: "real", Block: "data", Kind: "terraform_remote_state", Name: "v", Position: "real/main.tf:3:1"},
