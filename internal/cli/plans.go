@@ -75,7 +75,7 @@ func (f *fleet) plan(ctx context.Context, keys []stack.Key, parallel int, o plan
 	p := &planner{fleet: f, o: o}
 	if kind == api.RolloutPlan {
 		var err error
-		if p.outlook, err = newOutlook(f.e.cfg.Root); err != nil {
+		if p.outlook, err = newOutlook(f.e.cfg.Root, f.e.graph, keys); err != nil {
 			return err
 		}
 		defer p.outlook.close()
@@ -155,10 +155,10 @@ func (p *planner) one(ctx context.Context, j *job) (api.StackResult, error) {
 	}
 	if ahead == nil {
 		r, err := p.plan(ctx, j, p.o)
-		r.Warnings = append(r.Warnings, p.outlook.unseen(p.e.graph, j.key, nil)...)
+		r.Warnings = append(r.Warnings, p.outlook.unseen(j.key, nil)...)
 		return r, err
 	}
-	warnings := p.outlook.unseen(p.e.graph, j.key, ahead.keys)
+	warnings := p.outlook.unseen(j.key, ahead.keys)
 	o := p.o
 	o.upstream = ahead.keys
 	o.overlay = p.outlook.overlay(p.e.cfg.Root, j, ahead, func(warning string) { warnings = append(warnings, warning) })

@@ -3,6 +3,8 @@ package cli
 import (
 	"fmt"
 	"io/fs"
+	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,6 +14,7 @@ import (
 	"github.com/assize-iac/assize/internal/plan"
 	"github.com/assize-iac/assize/internal/preview"
 	"github.com/assize-iac/assize/internal/problem"
+	"github.com/assize-iac/assize/internal/repo"
 	"github.com/assize-iac/assize/internal/repo/scan"
 	"github.com/assize-iac/assize/internal/runner"
 	"github.com/assize-iac/assize/internal/stack"
@@ -24,6 +27,8 @@ import (
 type outlook struct {
 	provider *preview.Provider
 	files    fs.FS // of the root
+	graph    stack.Graph
+	kept     map[stack.State]stack.Key // where the stacks of the rollout keep their states
 
 	mu      sync.Mutex // guards what follows
 	outputs preview.Upstreams
@@ -31,13 +36,19 @@ type outlook struct {
 	changed map[string]bool // by key: its plan changes something
 }
 
-func newOutlook(root string) (*outlook, error) {
+func newOutlook(root string, g stack.Graph, keys []stack.Key) (*outlook, error) {
 	files, err := scan.Checkout(root)
 	if err != nil {
 		return nil, err
 	}
+	kept := map[stack.State]stack.Key{}
+	for _, k := range keys {
+		if s, ok := g.Stack(k); ok && s.State != (stack.State{}) {
+			kept[s.State] = k
+		}
+	}
 	p, err := preview.Serve()
-	return &outlook{provider: p, files: files, outputs: preview.Upstreams{}, keys: map[stack.State]string{}, changed: map[string]bool{}}, err
+	return &outlook{provider: p, files: files, graph: g, kept: kept, outputs: preview.Upstreams{}, keys: map[stack.State]string{}, changed: map[string]bool{}}, err
 }
 
 func (l *outlook) close() { _ = l.provider.Close() }
@@ -56,17 +67,41 @@ func (l *outlook) note(s stack.Stack, m made) {
 
 // A foresight is what one stack will read that is not there yet.
 type foresight struct {
+	path      string // where the tool works, relative to the root
 	reading   scan.Reading
 	upstreams preview.Upstreams
 	keys      []string // of the stacks that it will read from, sorted
 	named     map[string]preview.Outputs
 }
 
+// reading is how a stack reads the states of others, and where the tool works for it,
+// relative to the root. Of a specification it is in what that comes to.
+func (l *outlook) reading(j *job) (at string, r scan.Reading, err error) {
+	rel, err := filepath.Rel(j.cfg.Root, j.stack.Session.Dir)
+	if err != nil {
+		return "", r, problem.New(api.Internal, "%w", err)
+	}
+	e := j.settings
+	e.Path = filepath.ToSlash(rel)
+	if r, err = scan.Reads(l.files, e, j.stack.Session.Tool.Name); err != nil {
+		return "", r, err
+	}
+	for i, read := range r.Reads { // as whoever wrote it knows it
+		if place := j.stack.Places()[read.Block+"."+read.Kind+"."+read.Name]; place.File != "" {
+			r.Reads[i].Position = fmt.Sprintf("%s:%d", path.Join(j.key.Path, place.File), place.Line)
+		}
+	}
+	return e.Path, r, nil
+}
+
 // ahead is the foresight of a stack, nil where it reads nothing that will change.
 func (l *outlook) ahead(j *job) (*foresight, error) {
 	f := &foresight{upstreams: preview.Upstreams{}, named: map[string]preview.Outputs{}}
 	var err error
-	if f.reading, err = scan.Reads(l.files, j.settings, j.stack.Session.Tool.Name); err != nil {
+	if f.path, f.reading, err = l.reading(j); err != nil {
+		return nil, err
+	}
+	if err := l.refuseUnordered(j, f.reading); err != nil {
 		return nil, err
 	}
 	l.mu.Lock()
@@ -87,12 +122,31 @@ func (l *outlook) ahead(j *job) (*foresight, error) {
 	return f, nil
 }
 
+// refuseUnordered refuses a stack that reads the state of another one of this rollout
+// which it does not come after. Text that the scan has read says all that it comes to;
+// of a specification, more may turn out when it is evaluated (docs/scan.md, rule 41).
+func (l *outlook) refuseUnordered(j *job, reading scan.Reading) error {
+	s, _ := l.graph.Stack(j.key)
+	before := l.graph.Dependencies(j.key)
+	for _, r := range reading.Reads {
+		for _, state := range r.States {
+			other, here := l.kept[state]
+			if !here || !j.stack.Specified() || other == j.key || slices.Contains(s.Reads, state) || slices.Contains(before, other) {
+				continue
+			}
+			return problem.New(api.Invalid, "%s: %s reads the state of %s, which the graph could not know", r.Position, j.key, other).
+				WithHint("say depends_on: [%s] in %s", other, path.Join(j.key.Path, repo.DirectoryConfigName))
+		}
+	}
+	return nil
+}
+
 // unseen warns of stacks that this one is planned after, that change, and of whose
 // changes its plan shows nothing.
-func (l *outlook) unseen(g stack.Graph, k stack.Key, reads []string) (warnings []string) {
+func (l *outlook) unseen(k stack.Key, reads []string) (warnings []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, e := range g.Shape().Edges {
+	for _, e := range l.graph.Shape().Edges {
 		if e.From == k.String() && e.Kind == api.DependsOn && l.changed[e.To] && !slices.Contains(reads, e.To) {
 			warnings = append(warnings, fmt.Sprintf("%s changes, and nothing of it is read here: it comes first, and what that does to this stack is not known", e.To))
 		}
@@ -109,7 +163,7 @@ func (l *outlook) overlay(root string, j *job, f *foresight, warn func(string)) 
 			return nil, err
 		}
 		dir, warnings, err := preview.Mirror(preview.Mirroring{
-			Root: root, Into: into, Path: j.key.Path, Tool: tool.Name, DataDir: j.stack.Session.DataDir(),
+			Root: root, Into: into, Path: f.path, Tool: tool.Name, DataDir: j.stack.Session.DataDir(),
 			Reading: f.reading, Upstreams: f.upstreams,
 		})
 		for _, warning := range warnings {
