@@ -3,6 +3,7 @@ package estate
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/token"
@@ -260,12 +261,8 @@ func (n *node) open() bool { return len(n.hidden)+len(n.missing) > 0 }
 
 // plain is a key without the package that a hidden one is of.
 func plain(key string) string {
-	if !regular(key) && key[0] == '_' {
-		for i := range key {
-			if key[i] == ' ' {
-				return key[:i]
-			}
-		}
+	if strings.HasPrefix(key, "_") {
+		key, _, _ = strings.Cut(key, " ")
 	}
 	return key
 }

@@ -81,7 +81,7 @@ func (r *reader) reads(root *node) (reads []Read, vague []string) {
 		}
 	}
 	for _, m := range mentions {
-		if !r.covered[m.node] && !slices.ContainsFunc(m.in, r.excused) {
+		if !r.covered[m.node] && !slices.ContainsFunc(append(m.in, m.node), r.excused) {
 			vague = append(vague, place(m.node.Pos()))
 		}
 	}
@@ -90,8 +90,11 @@ func (r *reader) reads(root *node) (reads []Read, vague []string) {
 }
 
 // excused reports whether what stands in n need not have become anything: it is a
-// pattern, or a loop that was gone through.
+// pattern, or a loop that was gone through, or is told of already.
 func (r *reader) excused(n ast.Node) bool {
+	if r.gaps[n] {
+		return true
+	}
 	switch n := n.(type) {
 	case *ast.Comprehension:
 		return r.covered[n]
