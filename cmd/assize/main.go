@@ -9,8 +9,9 @@ import (
 	"time"
 
 	"github.com/assize-iac/assize/internal/cli"
+	"github.com/assize-iac/assize/internal/confine"
 	"github.com/assize-iac/assize/internal/policy"
-	"github.com/assize-iac/assize/internal/policy/confine"
+	judging "github.com/assize-iac/assize/internal/policy/confine"
 	"github.com/assize-iac/assize/internal/policy/cueengine"
 	"github.com/assize-iac/assize/internal/policy/regotest"
 	"github.com/assize-iac/assize/internal/policy/rules"
@@ -24,10 +25,10 @@ func main() {
 }
 
 func run(now func() time.Time) int {
-	// Rego and CUE cannot be bounded from inside; the child that judges them is
+	// Rego and CUE cannot be bounded from inside; the child that evaluates them is
 	// this same binary, so that what a laptop judged is what the gate judges.
 	if len(os.Args) > 1 && os.Args[1] == confine.Argument {
-		return confine.Child(confined())
+		return confine.Child(map[string]confine.Work{judging.Work: judging.Judge(confined())})
 	}
 	g := &cli.Globals{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Engines: engines(), Version: version, Now: now}
 	return cli.Run(context.Background(), g, os.Args[1:])
@@ -37,7 +38,7 @@ func run(now func() time.Time) int {
 func engines() []policy.Engine {
 	all := []policy.Engine{rules.Engine{}}
 	for _, e := range confined() {
-		all = append(all, confine.New(e, confine.Limits{}))
+		all = append(all, judging.New(e, judging.Limits{}))
 	}
 	return all
 }

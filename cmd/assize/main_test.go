@@ -15,7 +15,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/assize-iac/assize/internal/policy/confine"
+	"github.com/assize-iac/assize/internal/confine"
 	"github.com/assize-iac/assize/internal/report"
 )
 

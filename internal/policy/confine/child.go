@@ -2,95 +2,42 @@ package confine
 
 import (
 	"encoding/json"
-	"fmt"
-	"io"
-	"os"
-	"runtime/debug"
-	"runtime/metrics"
-	"time"
-	_ "time/tzdata" // a policy may name a time zone, and a child reads no files
 
 	"github.com/assize-iac/assize/api"
+	"github.com/assize-iac/assize/internal/confine"
 	"github.com/assize-iac/assize/internal/plan"
 	"github.com/assize-iac/assize/internal/policy"
 	"github.com/assize-iac/assize/internal/problem"
 )
 
-// Exit statuses of a child. 2 is the Go runtime's own, of a panic.
-const (
-	exitUsage      = 64
-	exitMemory     = 70
-	exitCPU        = 71
-	exitUnconfined = 72
-	exitNoAnswer   = 73
-	exitOrphan     = 74
-)
-
-// Child is the main of a judging process and returns its exit status. It
-// confines itself before it reads anything.
-func Child(engines []policy.Engine) int {
-	limits, err := parseArguments(os.Args[1:])
-	if err != nil {
-		return exitUsage
-	}
-	out := os.Stdout
-	os.Stdout = os.Stderr // what an engine prints is no answer
-	debug.SetMemoryLimit(int64(limits.Memory - limits.Memory/8))
-	debug.SetMaxStack(maxStack)
-	go watchMemory(limits.Memory)
-	if err := limits.apply(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return exitUnconfined
-	}
-	if err := serve(engines, os.Stdin, out, func() { os.Exit(exitOrphan) }); err != nil {
-		return exitNoAnswer
-	}
-	return 0
-}
-
-// Serve answers one request, or the plans of one session: the work of a child,
-// without the limits.
-func Serve(engines []policy.Engine, r io.Reader, w io.Writer) error {
-	return serve(engines, r, w, func() {})
-}
-
-// serve calls orphaned when r ends: then the parent is gone, on every system,
-// or has no more plans.
-func serve(engines []policy.Engine, r io.Reader, w io.Writer, orphaned func()) error {
-	var req request
-	raw, err := readPair(r, &req)
-	if err != nil {
-		return err
-	}
-	if req.Op == opSession {
-		return sit(engines, req.Source, r, w, orphaned)
-	}
-	go func() {
-		_, _ = io.Copy(io.Discard, r)
-		orphaned()
-	}()
-	return respond(w, evaluate(engines, req, raw))
-}
-
-// watchMemory ends the process when it has more memory than it may, with a
-// status that says so. The kernel bounds what it is too slow to see.
-func watchMemory(limit uint64) {
-	sample := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
-	for {
-		metrics.Read(sample)
-		if used := sample[0].Value.Uint64() - sample[1].Value.Uint64(); used > limit {
-			os.Exit(exitMemory)
+// Judge is what a child does: it answers one request, or the plans of one session.
+func Judge(engines []policy.Engine) confine.Work {
+	return func() confine.Answerer {
+		var s *sitter
+		return func(head, raw []byte) (reply []byte, more bool) {
+			if s != nil {
+				return s.answer(head, raw)
+			}
+			var req request
+			if err := confine.Decode(head, &req); err != nil {
+				return nil, false
+			}
+			if req.Op == opSession {
+				s = &sitter{engines: engines, src: req.Source}
+				return respond(answer{}), true
+			}
+			return respond(evaluate(engines, req, raw)), false
 		}
-		time.Sleep(5 * time.Millisecond)
 	}
 }
 
-func respond(w io.Writer, a answer) error {
+// respond is an answer as it is sent; nil if it cannot be.
+func respond(a answer) []byte {
 	data, err := json.Marshal(a)
 	if err != nil {
-		return err
+		return nil
 	}
-	return writeFrame(w, data)
+	return data
 }
 
 // evaluate does what was asked. A panic is an answer here, so that a policy

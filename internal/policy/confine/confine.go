@@ -1,59 +1,41 @@
-// Package confine is a policy.Engine that runs another one in a child process
-// of the same binary: with an empty environment, no files, no network, no
-// processes of its own, and limits on memory, processor time, wall time and
-// the size of the answer (docs/policy.md, rule 33). Rego and CUE cannot be
+// Package confine is a policy.Engine that runs another one in a confined child
+// process (internal/confine; docs/policy.md, rule 33). Rego and CUE cannot be
 // bounded from inside.
 //
 // Whatever goes wrong in the child, a panic included, is an error, and nothing
-// that it wrote but a well-formed verdict is shown: a stack trace holds values
-// of the plan. The package knows no language; the engines are its caller's.
+// that it wrote but a well-formed verdict is shown. The package knows no language;
+// the engines are its caller's.
 package confine
 
 import (
-	"fmt"
-	"strconv"
-	"time"
-
 	"github.com/assize-iac/assize/api"
+	"github.com/assize-iac/assize/internal/confine"
 	"github.com/assize-iac/assize/internal/plan"
 	"github.com/assize-iac/assize/internal/policy"
-	"github.com/assize-iac/assize/internal/problem"
 )
 
-// Argument is the first argument of a child. A main that finds it there hands
-// over to [Child] before it does anything else.
-const Argument = "__judge"
+// Work is the name of what a child does here; [Judge] is what it is.
+const Work = "judge"
 
 // Limits bound one child. Zero means the default.
-type Limits struct {
-	Memory uint64        // bytes
-	CPU    time.Duration // rounded up to seconds; the kernel counts no less
-	Wall   time.Duration
+type Limits = confine.Limits
+
+// judging says what went wrong with a policy.
+var judging = confine.Words{
+	Do: "judge", Doing: "judging", Subject: "the policy", Answer: "the verdict",
+	LessWork: "look for lists that the policy generates, loops inside loops, and alternatives that multiply; or judge a smaller plan",
+	LessSaid: "the policy says too much: let it report each violation once, without the values it looked at",
 }
-
-// The defaults fit plans of a hundred thousand changes.
-const (
-	defaultMemory = 2 << 30
-	defaultCPU    = 60 * time.Second
-	defaultWall   = 90 * time.Second
-)
-
-// maxStack bounds how deep an evaluation may recurse, in bytes of stack. A
-// goroutine that grows to the memory limit spends its time being copied.
-const maxStack = 64 << 20
-
-// maxAnswer bounds what a child may say, in bytes.
-const maxAnswer = 8 << 20
 
 // An Engine runs inner in a child process for every call.
 type Engine struct {
-	inner  policy.Engine
-	limits Limits
+	inner policy.Engine
+	task  confine.Task
 }
 
-// New confines an engine. The binary's main must call [Child] with it.
+// New confines an engine. The binary's main must know [Judge] of it as [Work].
 func New(inner policy.Engine, limits Limits) *Engine {
-	return &Engine{inner: inner, limits: limits.orDefault()}
+	return &Engine{inner: inner, task: confine.Task{Work: Work, Limits: limits, Words: judging}}
 }
 
 // Language is that of the inner engine.
@@ -98,6 +80,18 @@ func (e *Engine) Contract(src policy.Source) (*api.Contract, error) {
 	return a.Contract, err
 }
 
+// Query implements [policy.Querier] for an inner engine that does: an expression can
+// loop as a policy can.
+func (e *Engine) Query(expression string, document []byte) ([]byte, error) {
+	task := e.task
+	task.Words = confine.Words{Do: "answer", Doing: "answering", Subject: "the query", Answer: "the answer",
+		LessWork: lessOfQuery, LessSaid: lessOfQuery}
+	a, err := run(task, request{Op: opQuery, Source: policy.Source{Language: e.Language()}, Expression: expression}, document)
+	return a.Value, err
+}
+
+const lessOfQuery = "ask for less: look for loops inside loops, and for alternatives that multiply"
+
 // Pack implements [policy.Packer] for an inner engine that does. It runs here,
 // not in a child: what it reads, Check has just read within the limits.
 func (e *Engine) Pack(src policy.Source) (*policy.OPA, error) {
@@ -107,63 +101,13 @@ func (e *Engine) Pack(src policy.Source) (*policy.OPA, error) {
 	return nil, nil
 }
 
-func (l Limits) orDefault() Limits {
-	if l.Memory == 0 {
-		l.Memory = defaultMemory
-	}
-	if l.CPU == 0 {
-		l.CPU = defaultCPU
-	}
-	if l.Wall == 0 {
-		l.Wall = defaultWall
-	}
-	return l
-}
+// ask runs one child for one request.
+func (e *Engine) ask(req request, raw []byte) (answer, error) { return run(e.task, req, raw) }
 
-// cpuSeconds is what the kernel can count, never less than what was asked.
-func (l Limits) cpuSeconds() uint64 {
-	return uint64((l.CPU + time.Second - 1) / time.Second)
-}
-
-// arguments are those of a child; [parseArguments] reads them there. They are
-// no secret, and the limits must hold before the child reads anything.
-func (l Limits) arguments() []string {
-	return []string{Argument, strconv.FormatUint(l.Memory, 10), strconv.FormatUint(l.cpuSeconds(), 10)}
-}
-
-func parseArguments(args []string) (Limits, error) {
-	if len(args) != 3 || args[0] != Argument {
-		return Limits{}, fmt.Errorf("want %s MEMORY SECONDS", Argument)
-	}
-	memory, err := strconv.ParseUint(args[1], 10, 63)
+func run(task confine.Task, req request, raw []byte) (answer, error) {
+	body, err := task.Run(req, raw)
 	if err != nil {
-		return Limits{}, err
+		return answer{}, err
 	}
-	seconds, err := strconv.ParseUint(args[2], 10, 31)
-	if err != nil {
-		return Limits{}, err
-	}
-	if memory == 0 || seconds == 0 {
-		return Limits{}, fmt.Errorf("a limit of zero")
-	}
-	return Limits{Memory: memory, CPU: time.Duration(seconds) * time.Second}, nil
-}
-
-// exceeded is the error of a limit; format has one verb for the bound.
-func exceeded(format, bound string) error {
-	return problem.New(api.Limited, "could not judge: the policy "+format, bound).
-		WithHint("look for lists that the policy generates, loops inside loops, and alternatives that multiply; or judge a smaller plan")
-}
-
-// size writes a number of bytes as people set it.
-func size(n uint64) string {
-	for _, unit := range []struct {
-		bytes uint64
-		name  string
-	}{{1 << 30, "GiB"}, {1 << 20, "MiB"}} {
-		if n >= unit.bytes && n%unit.bytes == 0 {
-			return fmt.Sprintf("%d %s", n/unit.bytes, unit.name)
-		}
-	}
-	return fmt.Sprintf("%d bytes", n)
+	return openAnswer(task, req.Op, 0, body)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/assize-iac/assize/api"
+	process "github.com/assize-iac/assize/internal/confine"
 	"github.com/assize-iac/assize/internal/plan"
 	"github.com/assize-iac/assize/internal/policy"
 	"github.com/assize-iac/assize/internal/policy/confine"
@@ -180,7 +181,7 @@ func TestServe(t *testing.T) {
 	t.Parallel()
 	for _, in := range []string{"", "\x00", "\x00\x00\x00\x00\x00\x00\x00\x02{}", "\xff\xff\xff\xff\xff\xff\xff\xff", "\x00\x00\x00\x00\x00\x00\x00\x05{\"x\":"} {
 		var out bytes.Buffer
-		if err := confine.Serve(engines, strings.NewReader(in), &out); err == nil || out.Len() > 0 {
+		if err := process.Serve(confine.Judge(engines), strings.NewReader(in), &out); err == nil || out.Len() > 0 {
 			t.Errorf("%q: %v, answered %q", in, err, out.String())
 		}
 	}

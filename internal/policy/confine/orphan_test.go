@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	process "github.com/assize-iac/assize/internal/confine"
 	"github.com/assize-iac/assize/internal/plan"
 	"github.com/assize-iac/assize/internal/policy/confine"
 )
@@ -59,7 +60,7 @@ func childOf(pid int) string {
 	for _, path := range stats {
 		id := filepath.Base(filepath.Dir(path))
 		args, _ := os.ReadFile("/proc/" + id + "/cmdline")
-		if fields := statFields(id); len(fields) > 1 && fields[1] == fmt.Sprint(pid) && strings.Contains(string(args), confine.Argument) {
+		if fields := statFields(id); len(fields) > 1 && fields[1] == fmt.Sprint(pid) && strings.Contains(string(args), process.Argument) {
 			return id
 		}
 	}

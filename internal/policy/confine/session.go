@@ -1,12 +1,8 @@
 package confine
 
 import (
-	"bytes"
-	"encoding/binary"
-	"fmt"
-	"io"
-
 	"github.com/assize-iac/assize/api"
+	"github.com/assize-iac/assize/internal/confine"
 	"github.com/assize-iac/assize/internal/plan"
 	"github.com/assize-iac/assize/internal/policy"
 )
@@ -27,96 +23,62 @@ func (e *Engine) Prepare(src policy.Source) (policy.Prepared, error) {
 type session struct {
 	engine *Engine
 	src    policy.Source
-	child  *child // nil before the first plan, and after a child has ended
-	number int    // of the last plan that the child was given
+	child  *confine.Process // nil before the first plan
+	number int              // of the last plan that the child was given
 }
 
 // Judge implements [policy.Prepared].
 func (s *session) Judge(p *plan.Plan) (api.Verdict, error) {
-	fresh := s.child == nil
+	fresh := s.gone()
 	v, err := s.ask(p)
-	if err != nil && s.child == nil && !fresh {
+	if err != nil && s.gone() && !fresh {
 		return s.ask(p)
 	}
 	return v, err
 }
 
+// gone reports whether there is no child.
+func (s *session) gone() bool { return s.child == nil || s.child.Ended() }
+
 // Close ends the child. It has nothing to say any more.
 func (s *session) Close() {
-	if c := s.child; c != nil {
-		s.child = nil
-		_ = c.cmd.Process.Kill()
-		_ = c.wait()
+	if s.child != nil {
+		s.child.Close()
 	}
 }
 
 // ask gives the plan to the child. When that did not go as it should, the child
 // is gone.
 func (s *session) ask(p *plan.Plan) (api.Verdict, error) {
-	if s.child == nil {
-		c, err := s.engine.start()
-		if err != nil {
+	if s.gone() {
+		if err := s.open(); err != nil {
 			return api.Verdict{}, err
 		}
-		s.child, s.number = c, 0
 	}
 	s.number++
-	c, number := s.child, s.number
-	c.timer.Reset(s.engine.limits.Wall)
-	sent := make(chan struct{})
-	go func() { s.send(c, number, p); close(sent) }()
-	body, size, err := readAnswer(c.out)
+	body, err := s.child.Ask(sitting{Number: s.number, Flags: p.Flags}, p.Raw)
 	if err != nil {
-		return api.Verdict{}, s.lost(size)
+		return api.Verdict{}, err
 	}
-	<-sent // a child that answered without reading must not get two plans at once
-	if !c.timer.Stop() {
-		s.Close() // it is being killed; what it said before stands
-	}
-	a, err := openAnswer(opJudge, number, body)
-	if err != nil && err.Error() == improper().Error() {
+	a, err := openAnswer(s.engine.task, opJudge, s.number, body)
+	if err != nil && err.Error() == s.engine.task.Improper().Error() {
 		s.Close()
 	}
 	return a.verdict(err)
 }
 
-// lost says what became of a child that gave no answer of which size bytes were
-// read or announced.
-func (s *session) lost(size int) error {
-	c := s.child
-	s.child = nil
-	if size > maxAnswer {
-		_ = c.cmd.Process.Kill()
-	}
-	if err := s.engine.verdictOn(c, c.wait(), size); err != nil {
+// open starts a child and gives it the policy.
+func (s *session) open() (err error) {
+	if s.child, err = s.engine.task.Start(); err != nil {
 		return err
 	}
-	return improper()
-}
-
-// send writes a plan, before the first one the policy. A child that dies early
-// breaks the pipe; why it died says more.
-func (s *session) send(c *child, number int, p *plan.Plan) {
-	if number == 1 {
-		if err := writePair(c.in, request{Op: opSession, Source: s.src}, nil); err != nil {
-			return
-		}
+	s.number = 0
+	body, err := s.child.Ask(request{Op: opSession, Source: s.src}, nil)
+	if err == nil {
+		_, err = openAnswer(s.engine.task, opSession, 0, body)
 	}
-	_ = writePair(c.in, sitting{Number: number, Flags: p.Flags}, p.Raw)
-}
-
-// readAnswer reads one frame, and not more than an answer may have; size is
-// what was announced or read.
-func readAnswer(r io.Reader) (body []byte, size int, err error) {
-	var head [8]byte
-	if n, err := io.ReadFull(r, head[:]); err != nil {
-		return nil, n, err
+	if err != nil {
+		s.Close()
 	}
-	n := binary.BigEndian.Uint64(head[:])
-	if n > maxAnswer {
-		return nil, maxAnswer + 1, fmt.Errorf("an answer of %d bytes", n)
-	}
-	var data bytes.Buffer
-	got, err := io.CopyN(&data, r, int64(n))
-	return data.Bytes(), int(got), err
+	return err
 }

@@ -1,47 +1,35 @@
 package confine
 
 import (
-	"io"
-
 	"github.com/assize-iac/assize/api"
+	"github.com/assize-iac/assize/internal/confine"
 	"github.com/assize-iac/assize/internal/plan"
 	"github.com/assize-iac/assize/internal/policy"
 )
 
-// A brief is one plan of a session as it arrived.
-type brief struct {
-	sitting
-	raw []byte
+// A sitter answers the plans of one session, in the order in which they come, until
+// the engine panics: nobody knows what a panic leaves behind.
+type sitter struct {
+	engines []policy.Engine
+	src     policy.Source
+	judge   func(*plan.Plan) (api.Verdict, error) // nil before the first plan
 }
 
-// sit answers the plans of one session, in the order in which they come, until
-// r ends or the engine panics: nobody knows what a panic leaves behind.
-func sit(engines []policy.Engine, src policy.Source, r io.Reader, w io.Writer, orphaned func()) error {
-	briefs := make(chan brief)
-	go func() {
-		defer close(briefs)
-		for {
-			var b brief
-			var err error
-			if b.raw, err = readPair(r, &b.sitting); err != nil {
-				orphaned() // at once, also in the middle of a plan that nobody waits for
-				return
-			}
-			briefs <- b
-		}
-	}()
-	judge, sane := prepare(engines, src)
-	for b := range briefs {
-		a := failed(panicked(src))
-		if sane {
-			a, sane = attempt(src, b, judge)
-		}
-		a.Number = b.Number
-		if err := respond(w, a); err != nil || !sane {
-			return err
-		}
+func (s *sitter) answer(head, raw []byte) (reply []byte, sane bool) {
+	var b sitting
+	if err := confine.Decode(head, &b); err != nil {
+		return nil, false
 	}
-	return nil
+	sane = true
+	if s.judge == nil {
+		s.judge, sane = prepare(s.engines, s.src)
+	}
+	a := failed(panicked(s.src))
+	if sane {
+		a, sane = attempt(s.src, b, raw, s.judge)
+	}
+	a.Number = b.Number
+	return respond(a), sane
 }
 
 // prepare compiles the policy once. One that cannot be used answers every plan
@@ -68,11 +56,11 @@ func refusal(err error) func(*plan.Plan) (api.Verdict, error) {
 }
 
 // attempt judges one plan; sane is false when the engine panicked.
-func attempt(src policy.Source, b brief, judge func(*plan.Plan) (api.Verdict, error)) (a answer, sane bool) {
+func attempt(src policy.Source, b sitting, raw []byte, judge func(*plan.Plan) (api.Verdict, error)) (a answer, sane bool) {
 	defer func() {
 		if recover() != nil {
 			a, sane = failed(panicked(src)), false
 		}
 	}()
-	return judged(b.raw, b.Flags, judge), true
+	return judged(raw, b.Flags, judge), true
 }
