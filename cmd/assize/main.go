@@ -15,6 +15,7 @@ import (
 	"github.com/assize-iac/assize/internal/policy/cueengine"
 	"github.com/assize-iac/assize/internal/policy/regotest"
 	"github.com/assize-iac/assize/internal/policy/rules"
+	"github.com/assize-iac/assize/internal/spec"
 )
 
 // version is set when a release is built.
@@ -28,7 +29,7 @@ func run(now func() time.Time) int {
 	// Rego and CUE cannot be bounded from inside; the child that evaluates them is
 	// this same binary, so that what a laptop judged is what the gate judges.
 	if len(os.Args) > 1 && os.Args[1] == confine.Argument {
-		return confine.Child(map[string]confine.Work{judging.Work: judging.Judge(confined())})
+		return confine.Child(map[string]confine.Work{judging.Work: judging.Judge(confined()), spec.Work: spec.Evaluate})
 	}
 	g := &cli.Globals{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Engines: engines(), Version: version, Now: now}
 	return cli.Run(context.Background(), g, os.Args[1:])

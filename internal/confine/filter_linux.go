@@ -12,7 +12,7 @@ import (
 // calls are the system calls that the Go runtime needs to compute, and to talk
 // over files that are open already. Nothing here opens a file, makes a socket
 // or starts a process; what is not here fails with EPERM. Two more are allowed
-// with conditions, see filter.
+// with conditions, see filter, and looking for a file fails in another way.
 var calls = [...]uint32{
 	unix.SYS_READ, unix.SYS_WRITE, unix.SYS_PREAD64, unix.SYS_CLOSE, unix.SYS_FCNTL, unix.SYS_FSTAT,
 	// memory
@@ -38,8 +38,8 @@ const (
 // filterCalls installs the filter for every thread of the process. On machines
 // whose system calls are not listed, the limits have to do.
 func filterCalls() error {
-	arch := map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}[runtime.GOARCH]
-	if arch == 0 {
+	m, listed := map[string]machine{"amd64": {unix.AUDIT_ARCH_X86_64, 262}, "arm64": {unix.AUDIT_ARCH_AARCH64, 79}}[runtime.GOARCH]
+	if !listed {
 		return nil
 	}
 	// Both calls are about the calling thread; the second takes the others along.
@@ -48,7 +48,7 @@ func filterCalls() error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("PR_SET_NO_NEW_PRIVS: %w", err)
 	}
-	code := filter(arch, uint32(os.Getpid()))
+	code := filter(m, uint32(os.Getpid()))
 	program := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
 	failed, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC,
 		uintptr(unsafe.Pointer(&program)))
@@ -61,9 +61,12 @@ func filterCalls() error {
 	return nil
 }
 
+// A machine is what the kernel calls an architecture, and newfstatat on it.
+type machine struct{ arch, stat uint32 }
+
 // filter is the program, in the kernel's classic BPF. Each condition jumps over
 // the return that follows it.
-func filter(arch, pid uint32) []unix.SockFilter {
+func filter(m machine, pid uint32) []unix.SockFilter {
 	load := func(offset uint32) unix.SockFilter {
 		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}
 	}
@@ -78,11 +81,16 @@ func filter(arch, pid uint32) []unix.SockFilter {
 
 	code := []unix.SockFilter{
 		// The same number is another call under another architecture.
-		load(offsetArch), unless(arch, 1), {Code: unix.BPF_JMP | unix.BPF_JA, K: 1}, give(unix.SECCOMP_RET_KILL_PROCESS),
+		load(offsetArch), unless(m.arch, 1), {Code: unix.BPF_JMP | unix.BPF_JA, K: 1}, give(unix.SECCOMP_RET_KILL_PROCESS),
 		load(offsetCall),
 	}
 	for _, call := range calls {
 		code = append(code, unless(call, 1), give(unix.SECCOMP_RET_ALLOW))
+	}
+	// There is no file, whatever it is called: what a library looks for, and could do
+	// without, is not there.
+	for _, call := range []uint32{unix.SYS_OPENAT, m.stat} {
+		code = append(code, unless(call, 1), refuse(unix.ENOENT))
 	}
 	return append(code,
 		// A thread, but no process.

@@ -66,13 +66,31 @@ func (s *Stack) Convert(ctx context.Context, dir string) (*Imported, error) {
 	if err := copyOver(filepath.Join(s.Session.Dir, lockFileName), filepath.Join(dir, lockFileName)); err != nil {
 		return nil, err
 	}
-	_, out.Wrong = spec.Compile(spec.Root{Dir: dir, Name: dir}, tools)
+	out.Wrong = evaluates(spec.Root{Dir: dir, Name: dir}, tools)
 	return out, nil
+}
+
+// evaluates says why a specification does not.
+func evaluates(root spec.Root, printed spec.Tools) error {
+	tools, err := pack(printed)
+	if err != nil {
+		return err
+	}
+	e, err := spec.Begin(root, spec.Limits{})
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	if err := e.Equip(tools); err != nil {
+		return err
+	}
+	_, err = e.Compile()
+	return err
 }
 
 // describe is everything that a conversion is made from. The plan holds secrets, and
 // is gone when this returns.
-func (s *Stack) describe(ctx context.Context) (tools spec.Toolbox, from convert.Stack, err error) {
+func (s *Stack) describe(ctx context.Context) (tools spec.Tools, from convert.Stack, err error) {
 	planned, err := s.Plan(ctx, Options{})
 	if err != nil {
 		return tools, from, err
@@ -82,18 +100,17 @@ func (s *Stack) describe(ctx context.Context) (tools spec.Toolbox, from convert.
 	if from.Plan, err = s.Session.Show(ctx, planned.File()); err != nil {
 		return tools, from, err
 	}
-	schemas, err := s.Session.Schemas(ctx)
+	if tools.Schemas, err = s.Session.Schemas(ctx); err != nil {
+		return tools, from, err
+	}
+	if tools.Functions, err = s.Session.Functions(ctx); err != nil {
+		return tools, from, err
+	}
+	toolbox, err := tools.Decode()
 	if err != nil {
 		return tools, from, err
 	}
-	functions, err := s.Session.Functions(ctx)
-	if err != nil {
-		return tools, from, err
-	}
-	if tools, err = decode(schemas, functions); err != nil {
-		return tools, from, err
-	}
-	from.Providers = tools.Providers
+	from.Providers = toolbox.Providers
 	if from.Backend.Kind, from.Backend.Config, err = s.recordedBackend(); err != nil {
 		return tools, from, err
 	}

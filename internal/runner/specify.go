@@ -18,7 +18,6 @@ import (
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/problem"
 	"github.com/assize-iac/assize/internal/spec"
-	"github.com/assize-iac/assize/internal/spec/schema"
 )
 
 // specName is where, in the private directory of a stack, the configuration is that
@@ -86,29 +85,44 @@ func (s *Stack) Specification(ctx context.Context) (*spec.Specification, error) 
 }
 
 func (s *Stack) compile(ctx context.Context) (*spec.Specification, error) {
-	defer frugal()()
-	tools, err := s.toolbox(ctx)
+	e, err := spec.Begin(s.specification(), spec.Limits{})
 	if err != nil {
+		return nil, err
+	}
+	defer e.Close()
+	if _, err := s.equip(ctx, e); err != nil {
 		return nil, err
 	}
 	s.step("evaluating the specification")
-	return spec.Compile(s.specification(), tools)
+	return e.Compile()
 }
 
 // Vendor writes the packages of the providers, whole, to where CUE and its language
-// server look for them, and returns their files.
+// server look for them, and returns their files. One that does not evaluate may still
+// be written for.
 func (s *Stack) Vendor(ctx context.Context) ([]string, error) {
-	if _, err := s.Specification(ctx); err != nil { // one that does not evaluate may still be written for
-		var wrong *spec.Error
-		if !errors.As(err, &wrong) {
-			return nil, err
-		}
+	var wrong *spec.Error
+	if _, err := s.Specification(ctx); err != nil && !errors.As(err, &wrong) {
+		return nil, err
 	}
-	tools, err := s.toolbox(ctx)
+	e, err := spec.Begin(s.specification(), spec.Limits{})
 	if err != nil {
 		return nil, err
 	}
-	files, err := spec.Packages(s.specification(), tools)
+	defer e.Close()
+	var tools spec.Tools
+	data, err := s.equip(ctx, e)
+	if err == nil {
+		err = json.Unmarshal(data, &tools)
+	}
+	if err != nil {
+		return nil, err
+	}
+	toolbox, err := tools.Decode()
+	if err != nil {
+		return nil, err
+	}
+	files, err := spec.Packages(s.specification(), toolbox)
 	if err != nil {
 		return nil, err
 	}
@@ -196,53 +210,66 @@ func copyOver(from, to string) error {
 	return nil
 }
 
-// toolbox is what the specification can be made of: the schemas of the providers
-// that it imports, at the versions of the lock file, and the functions of the tool.
-// They are asked for once for each lock file, and remembered for this user.
-func (s *Stack) toolbox(ctx context.Context) (spec.Toolbox, error) {
-	required, err := spec.Requirements(s.specification())
+// equip hands an evaluation what a specification can be made of, and returns it: the
+// schemas of the providers that it imports, at the versions of the lock file, and the
+// functions of the tool, as [spec.Tools]. They are asked for once for each lock file,
+// and remembered for this user.
+func (s *Stack) equip(ctx context.Context, e *spec.Evaluation) ([]byte, error) {
+	required, err := e.Requirements()
 	if err != nil {
-		return spec.Toolbox{}, err
+		return nil, err
 	}
-	if tools, ok := s.remembered(required); ok {
+	if tools, ok := s.remembered(required); ok && e.Equip(tools) == nil {
 		return tools, nil
 	}
 	s.step("reading the schemas of the providers")
-	schemas, functions, err := s.ask(ctx, required)
+	printed, err := s.ask(ctx, required)
 	if err != nil {
-		return spec.Toolbox{}, err
+		return nil, err
 	}
-	tools, err := decode(schemas, functions)
+	tools, err := pack(printed)
 	if err == nil {
-		s.remember(required, schemas, functions)
+		err = e.Equip(tools)
+	}
+	if err == nil {
+		s.remember(required, tools)
 	}
 	return tools, err
 }
 
+// pack is what the tool printed, as it is handed over and remembered.
+func pack(printed spec.Tools) ([]byte, error) {
+	tools, err := json.Marshal(printed)
+	if err != nil {
+		return nil, problem.New(api.Unavailable, "what the tool printed of its providers cannot be read: %w", err)
+	}
+	return tools, nil
+}
+
 // ask lets the tool fetch the providers and print what they say of themselves.
-func (s *Stack) ask(ctx context.Context, required spec.Required) (schemas, functions []byte, err error) {
+func (s *Stack) ask(ctx context.Context, required spec.Required) (printed spec.Tools, err error) {
 	if err := s.makeSpec(); err != nil {
-		return nil, nil, err
+		return printed, err
 	}
 	unlock, err := s.alone(ctx)
 	if err != nil {
-		return nil, nil, err
+		return printed, err
 	}
 	defer unlock()
 	if err := errors.Join(place(bytes.NewReader(required.Config), filepath.Join(s.Session.Dir, configName)), s.lendLock()); err != nil {
-		return nil, nil, err
+		return printed, err
 	}
 	session := s.Session
 	session.Tool.Env = append(slices.Clone(session.Tool.Environ()), "TF_DATA_DIR="+s.askedIn())
 	// What is dropped from the lock file for the asking is there again afterwards.
 	if err := errors.Join(session.Init(ctx, "-backend=false"), s.returnGained(), s.lendLock()); err != nil {
-		return nil, nil, err
+		return printed, err
 	}
-	if schemas, err = session.Schemas(ctx); err != nil {
-		return nil, nil, err
+	if printed.Schemas, err = session.Schemas(ctx); err != nil {
+		return printed, err
 	}
-	functions, err = session.Functions(ctx)
-	return schemas, functions, err
+	printed.Functions, err = session.Functions(ctx)
+	return printed, err
 }
 
 // askedIn is the tool's data directory while it is asked for schemas. The one that it
@@ -255,47 +282,20 @@ func (s *Stack) asked() bool {
 	return s.Specified() && err == nil
 }
 
-// decode reads what the tool printed.
-func decode(schemas, functions []byte) (spec.Toolbox, error) {
-	decoded, err := schema.Decode(schemas)
-	if err != nil {
-		return spec.Toolbox{}, err
-	}
-	var f struct {
-		All map[string]*schema.Function `json:"function_signatures"`
-	}
-	if err := json.Unmarshal(functions, &f); err != nil {
-		return spec.Toolbox{}, problem.New(api.Unavailable, "the tool's list of its functions cannot be read: %w", err)
-	}
-	return spec.Toolbox{Providers: decoded.Providers, Functions: f.All}, nil
-}
-
-// kept is what is remembered, in one file.
-type kept struct{ Schemas, Functions json.RawMessage }
-
-// remembered are the schemas that were asked for before, of the same tool, lock file
-// and requirements. What cannot be read is asked for again.
-func (s *Stack) remembered(required spec.Required) (spec.Toolbox, bool) {
+// remembered is what was asked for before, of the same tool, lock file and
+// requirements. What cannot be read is asked for again.
+func (s *Stack) remembered(required spec.Required) ([]byte, bool) {
 	path, err := s.memory(required)
 	if err != nil {
-		return spec.Toolbox{}, false
+		return nil, false
 	}
 	data, err := os.ReadFile(path)
-	var k kept
-	if err != nil || json.Unmarshal(data, &k) != nil {
-		return spec.Toolbox{}, false
-	}
-	tools, err := decode(k.Schemas, k.Functions)
-	return tools, err == nil
+	return data, err == nil
 }
 
-// remember keeps schemas for the next time; that it cannot is no error.
-func (s *Stack) remember(required spec.Required, schemas, functions []byte) {
+// remember keeps what was asked for the next time; that it cannot is no error.
+func (s *Stack) remember(required spec.Required, data []byte) {
 	path, err := s.memory(required)
-	if err != nil {
-		return
-	}
-	data, err := json.Marshal(kept{schemas, functions})
 	if err == nil && os.MkdirAll(filepath.Dir(path), 0o700) == nil {
 		_ = place(bytes.NewReader(data), path)
 	}

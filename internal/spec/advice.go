@@ -89,7 +89,7 @@ func within(n ast.Node, p token.Pos) bool {
 
 // referencesAt are the references in the smallest expression around a position.
 func (s *source) referencesAt(at token.Pos) []string {
-	f, err := parser.ParseFile(absolute(s.dir, at.Filename()), nil)
+	f, err := parser.ParseFile(at.Filename(), s.Files[s.absolute(at.Filename())])
 	if err != nil {
 		return nil
 	}
@@ -130,7 +130,7 @@ func (s *source) unknownField(path []string) string {
 	if len(i.path) == 0 {
 		return s.unknownOutside(path)
 	}
-	typ, names := text(i.value, "type"), s.found.fields(i, path[len(i.path):])
+	typ, names := i.typ, s.found.fields(i, path[len(i.path):])
 	switch at := slices.Index(path, "$lifecycle"); {
 	case at >= 0 && at == len(path)-2:
 		typ, names = "$lifecycle", lifecycle
@@ -148,7 +148,7 @@ func (s *source) unknownField(path []string) string {
 func (s *source) unknownOutside(path []string) string {
 	last := path[len(path)-1]
 	for _, t := range s.found.providers {
-		p := s.found.tools.Providers[text(t.value, "source")]
+		p := s.found.tools.Providers[t.source]
 		if p != nil && slices.Equal(path[:len(path)-1], strings.Split(t.String(), ".")) {
 			names := append(blockNames(&p.Config.Block), "$version")
 			return "the provider has no " + last + meantOr(last, names)
@@ -201,7 +201,7 @@ func (f *found) holder(path []string) thing {
 
 // fields are what can be set in the block of a resource that a path leads into.
 func (f *found) fields(i thing, path []string) []string {
-	s := f.tools.schema(text(i.value, "kind"), text(i.value, "type"))
+	s := f.tools.schema(i.kind, i.typ)
 	if s == nil {
 		return nil
 	}

@@ -150,7 +150,7 @@ func (c *compiler) stray(t thing) error {
 func (c *compiler) configure(structs []thing) error {
 	sources := map[string]bool{}
 	for _, t := range structs {
-		p := &provider{path: t.String(), source: text(t.value, "source"), value: t.value}
+		p := &provider{path: t.String(), source: t.source, value: t.value}
 		p.schema = c.tools.Providers[p.source]
 		if p.schema == nil {
 			return c.src.unknownImport(p.source)
@@ -233,7 +233,7 @@ func (c *compiler) add(t thing) error {
 	if err := t.value.Err(); err != nil {
 		return c.src.refuse(err)
 	}
-	i := &item{kind: text(t.value, "kind"), typ: text(t.value, "type"), path: text(t.value, "path"), at: text(t.value, "at"), value: t.value}
+	i := &item{kind: t.kind, typ: t.typ, path: text(t.value, "path"), at: text(t.value, "at"), value: t.value}
 	if i.at == "" {
 		return c.src.wrong(t.value, "this resource was not there when the specification was first looked at: what exists depends on what is known only after apply").
 			WithHint("decide what exists by values that are in the specification")

@@ -3,7 +3,7 @@ package spec
 import (
 	"cmp"
 	"fmt"
-	"path/filepath"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -39,7 +39,7 @@ func (s *source) refuse(err error) *Error {
 		hint = cmp.Or(hint, s.advice(e, message))
 		all = append(all, located(message, s.positions(e)))
 	}
-	p := problem.New(api.Invalid, "evaluating %s:\n%s", s.name, strings.Join(slices.Compact(all), "\n"))
+	p := problem.New(api.Invalid, "evaluating %s:\n%s", s.Name, strings.Join(slices.Compact(all), "\n"))
 	p.Cause, p.Hint = err, hint
 	return &Error{p}
 }
@@ -73,8 +73,8 @@ func (s *source) positions(e errors.Error) []string {
 		}
 	}
 	if len(all) == 0 && s.found != nil {
-		if file, line := s.where(s.found.holder(e.Path()).value); file != "" {
-			all = append(all, fmt.Sprintf("%s:%d", file, line))
+		if at := s.found.holder(e.Path()).place; at.File != "" {
+			all = append(all, fmt.Sprintf("%s:%d", at.File, at.Line))
 		}
 	}
 	return all
@@ -85,14 +85,15 @@ func (s *source) position(p token.Pos) string {
 	if !p.IsValid() || s.generated(p.Filename()) {
 		return ""
 	}
-	return fmt.Sprintf("%s:%d:%d", s.shown(absolute(s.dir, p.Filename())), p.Line(), p.Column())
+	return fmt.Sprintf("%s:%d:%d", s.shown(s.absolute(p.Filename())), p.Line(), p.Column())
 }
 
-func absolute(dir, name string) string {
-	if filepath.IsAbs(name) {
+// absolute is the path of a file that CUE may name from the specification's directory.
+func (s *script) absolute(name string) string {
+	if path.IsAbs(name) {
 		return name
 	}
-	return filepath.Join(dir, name)
+	return path.Join(s.Dir, name)
 }
 
 // where is the first place of a value in a file of the user's.
@@ -113,7 +114,7 @@ func (s *source) own(p token.Pos) (file string, line int) {
 	if !p.IsValid() || s.generated(p.Filename()) {
 		return "", 0
 	}
-	return s.shown(absolute(s.dir, p.Filename())), p.Line()
+	return s.shown(s.absolute(p.Filename())), p.Line()
 }
 
 // sources are where the parts of a value are that were unified.

@@ -4,15 +4,16 @@ import (
 	"context"
 	"fmt"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/build"
 	"cuelang.org/go/cue/cuecontext"
 	"cuelang.org/go/cue/load"
 	"cuelang.org/go/cue/parser"
+	"cuelang.org/go/cue/token"
 	"cuelang.org/go/mod/modfile"
 	cuemodule "cuelang.org/go/mod/module"
 
@@ -30,18 +31,14 @@ func (s *source) evaluate(tools Toolbox, addresses []byte) (cue.Value, error) {
 	if err != nil {
 		return cue.Value{}, err
 	}
-	overlay := s.overlay()
-	for name, text := range packages {
-		overlay[name] = load.FromBytes(text)
-	}
 	if addresses != nil {
-		overlay[filepath.Join(s.dir, addressFile)] = load.FromBytes(addresses)
+		packages[path.Join(s.Dir, addressFile)] = addresses
 	}
 	rewrite := carry
 	if addresses == nil {
 		rewrite = nil
 	}
-	instance := load.Instances([]string{"."}, s.config(overlay, rewrite))[0]
+	instance := s.instance(packages, rewrite)
 	if instance.Err != nil {
 		return cue.Value{}, s.refuse(instance.Err)
 	}
@@ -54,41 +51,42 @@ func (s *source) evaluate(tools Toolbox, addresses []byte) (cue.Value, error) {
 	return v, nil
 }
 
-// config is how CUE loads the specification; rewrite, if there is one, changes each
-// of the user's files before it is evaluated.
-func (s *source) config(overlay map[string]load.Source, rewrite func(*ast.File) error) *load.Config {
-	return &load.Config{Dir: s.dir, Package: Package, Overlay: overlay, Registry: noRegistry{}, Env: []string{},
+// instance loads the specification with packages that are in none of its files;
+// rewrite, if there is one, changes each of the user's files before it is evaluated.
+// It touches no disk.
+func (s *source) instance(packages map[string][]byte, rewrite func(*ast.File) error) *build.Instance {
+	overlay := map[string]load.Source{}
+	for _, all := range []map[string][]byte{{moduleFile: []byte(moduleText)}, s.Files, packages} {
+		for name, data := range all {
+			overlay[name] = load.FromBytes(data)
+		}
+	}
+	return load.Instances([]string{"."}, &load.Config{Dir: s.Dir, Package: Package, Overlay: overlay, Registry: noRegistry{}, Env: []string{},
 		ParseFile: func(name string, src any, c parser.Config) (*ast.File, error) {
 			f, err := parser.ParseFile(name, src, c)
 			if err != nil || rewrite == nil || s.generated(name) {
 				return f, err
 			}
 			return f, rewrite(f)
-		}}
-}
-
-// overlay is the module that a specification without one is.
-func (s *source) overlay() map[string]load.Source {
-	files := map[string]load.Source{}
-	if s.module == module {
-		files[s.moduleFile()] = load.FromString(moduleText)
-	}
-	return files
+		}})[0]
 }
 
 // moduleText is the module of a specification without one.
 const moduleText = "module: \"" + module + "@v0\"\nlanguage: version: \"v0.17.0\"\n"
 
-func (s *source) moduleFile() string { return filepath.Join(s.root, "cue.mod", "module.cue") }
+// modules is the directory of a module in which nothing is the user's, and moduleFile
+// the module's own file in it.
+const (
+	modules    = home + "/cue.mod"
+	moduleFile = modules + "/module.cue"
+)
 
 // packageFile is where CUE looks for the package of a provider.
-func (s *source) packageFile(source string) string {
-	return filepath.Join(s.root, "cue.mod", "gen", filepath.FromSlash(source), "provider.cue")
-}
+func packageFile(source string) string { return path.Join(modules, "gen", source, "provider.cue") }
 
 // generated reports whether a file is none of the user's.
 func (s *source) generated(name string) bool {
-	return strings.HasPrefix(name, filepath.Join(s.root, "cue.mod")+string(filepath.Separator)) || filepath.Base(name) == addressFile
+	return strings.HasPrefix(name, modules+"/") || path.Base(name) == addressFile
 }
 
 // packages are the packages of the providers that the specification imports, by the
@@ -102,31 +100,38 @@ func (s *source) packages(tools Toolbox, as schema.Package) (map[string][]byte, 
 			if as.Wanted != nil {
 				functions = s.used(functions)
 			}
-			files[s.packageFile(source)] = []byte(schema.Functions(as, functions))
+			files[packageFile(source)] = []byte(schema.Functions(as, functions))
 			continue
 		}
 		p := tools.Providers[source]
 		if p == nil {
 			return nil, s.unknownImport(source)
 		}
-		files[s.packageFile(source)] = []byte(p.Generate(as))
+		files[packageFile(source)] = []byte(p.Generate(as))
 	}
 	return files, nil
 }
 
 // Packages are all packages of providers that a specification imports, with all of
-// their types, and the module that they belong to: what CUE and its language server
-// need to know to make sense of it (docs/spec.md, rule 24).
+// their types, and the module that they belong to, by file: what CUE and its language
+// server need to know to make sense of it (docs/spec.md, rule 24). Nothing is
+// evaluated for it.
 func Packages(root Root, tools Toolbox) (map[string][]byte, error) {
-	s, err := read(root)
+	s := &source{imports: map[string]token.Pos{}}
+	r, err := read(root, func(full string, at token.Pos) { s.imports[full] = at })
 	if err != nil {
 		return nil, err
 	}
+	s.script = r.script
 	files, err := s.packages(tools, schema.Package{Plain: true})
-	if err == nil && s.module == module {
-		files[s.moduleFile()] = []byte(moduleText)
+	if err == nil && s.Files[moduleFile] == nil {
+		files[moduleFile] = []byte(moduleText)
 	}
-	return files, err
+	placed := map[string][]byte{}
+	for name, data := range files {
+		placed[r.path(name)] = data
+	}
+	return placed, err
 }
 
 // used are those of the tool's functions that the specification names, as #name.
@@ -144,7 +149,7 @@ func (s *source) used(all map[string]*schema.Function) map[string]*schema.Functi
 func (s *source) unknownImport(source string) error {
 	p := invalid("%s", located(fmt.Sprintf("import failed: there is no provider %q", source), []string{s.position(s.imports[source])}))
 	if strings.Count(source, "/") != 2 {
-		return p.WithHint("a specification imports providers by their source address, such as registry.opentofu.org/hashicorp/random, CUE's own packages, and packages of its own module (%s)", s.module)
+		return p.WithHint("a specification imports providers by their source address, such as registry.opentofu.org/hashicorp/random, CUE's own packages, and packages of its own module (%s)", s.Module)
 	}
 	return p.WithHint("run: assize spec init")
 }

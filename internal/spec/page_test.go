@@ -18,7 +18,7 @@ import (
 // takes for granted is an estate with two providers and a name.
 func TestPage(t *testing.T) {
 	t.Parallel()
-	tools := toolbox(t)
+	tools := tools(t)
 	page, err := os.ReadFile("../../docs/spec.md")
 	if err != nil {
 		t.Fatal(err)
@@ -33,7 +33,7 @@ func TestPage(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "example.cue"), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := spec.Compile(spec.Root{Dir: dir, Name: "."}, tools); err != nil {
+		if _, err := compile(spec.Root{Dir: dir, Name: "."}, spec.Limits{}, tools); err != nil {
 			t.Errorf("%v\nhint: %s\n%s", err, problem.Hint(err), text)
 		}
 	}

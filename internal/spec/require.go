@@ -2,14 +2,12 @@ package spec
 
 import (
 	"maps"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 
 	"cuelang.org/go/cue/cuecontext"
-	"cuelang.org/go/cue/load"
 
 	"github.com/assize-iac/assize/internal/spec/schema"
 )
@@ -22,7 +20,7 @@ var clause = regexp.MustCompile(`(?m)^\s*package\s+` + Package + `\b`)
 func In(dir string) bool {
 	names, _ := filepath.Glob(filepath.Join(dir, "*.cue"))
 	return slices.ContainsFunc(names, func(name string) bool {
-		data, err := os.ReadFile(name)
+		data, err := readFile(name, textMax)
 		return err == nil && clause.Match(data)
 	})
 }
@@ -33,20 +31,16 @@ type Required struct {
 	Locked bool   // some of them have versions, which a lock file pins
 }
 
-// Requirements is the configuration with which the tool fetches the providers that
-// the specification in a directory imports, and nothing else. Which versions it
-// wants is evaluated before anybody knows a schema: with packages in which
-// everything is allowed, so that of all the specification says only $version counts.
-func Requirements(root Root) (Required, error) {
-	s, err := read(root)
-	if err != nil {
-		return Required{}, err
+// requirements is the configuration with which the tool fetches the providers that the
+// specification imports, and nothing else. Which versions it wants is evaluated before
+// anybody knows a schema: with packages in which everything is allowed, so that of all
+// the specification says only $version counts.
+func (s *source) requirements() (Required, error) {
+	stubs := map[string][]byte{}
+	for source := range s.imports {
+		stubs[packageFile(source)] = []byte(schema.Stub(packageName(source), source))
 	}
-	overlay := s.overlay()
-	for _, source := range slices.Sorted(maps.Keys(s.imports)) {
-		overlay[s.packageFile(source)] = load.FromString(schema.Stub(packageName(source), source))
-	}
-	instance := load.Instances([]string{"."}, s.config(overlay, nil))[0]
+	instance := s.instance(stubs, nil)
 	if instance.Err != nil {
 		return Required{}, s.refuse(instance.Err)
 	}
@@ -62,7 +56,7 @@ func Requirements(root Root) (Required, error) {
 		}
 	}
 	for _, t := range found.providers {
-		if source := text(t.value, "source"); !builtin(source) {
+		if source := t.source; !builtin(source) {
 			c.require(c.local(source), required(t.value, source))
 		}
 	}

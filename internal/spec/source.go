@@ -1,19 +1,16 @@
 package spec
 
 import (
-	"io/fs"
-	"os"
+	"cmp"
+	"maps"
 	"path"
-	"path/filepath"
+	"slices"
 	"strings"
 
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/literal"
 	"cuelang.org/go/cue/parser"
 	"cuelang.org/go/cue/token"
-
-	"github.com/assize-iac/assize/api"
-	"github.com/assize-iac/assize/internal/problem"
 )
 
 // Functions is the import path of the tool's own functions. It stands beside the
@@ -23,118 +20,33 @@ const Functions = "terraform.io/builtin/functions"
 // module is the module of a specification that has no cue.mod of its own.
 const module = "estate.local"
 
-// A source is the text of a specification: its own files and those of the packages
-// of its module that it imports.
+// A source is the script of a specification, parsed.
 type source struct {
-	name    string // that people know the directory by
-	dir     string // absolute
-	root    string // of the module; dir, where there is no cue.mod
-	module  string // its path
-	imports map[string]token.Pos
-	words   map[string]bool // every identifier and every string in the text
-	found   *found          // by the survey; nil before it
+	script
+	imports map[string]token.Pos // of what is in no file of the script
+	words   map[string]bool      // every identifier and every string in the text
+	heavy   []token.Pos          // of what makes much of little
+	found   *found               // by the survey; nil before it
 }
 
-// read reads a specification's text without evaluating any of it.
-func read(r Root) (*source, error) {
-	dir, err := filepath.Abs(r.Dir)
-	if err != nil {
-		return nil, problem.New(api.Internal, "%w", err)
+// parse parses a script. Its error is that of the first file that is no CUE.
+func parse(t script) (*source, error) {
+	s := &source{script: t, imports: map[string]token.Pos{}, words: map[string]bool{}}
+	w := &walker{script: &s.script, load: func(string) error { return nil }, visit: s.note,
+		follow: func(full string, at token.Pos) { s.imports[full] = at }}
+	err := w.walk()
+	if err == nil && w.own == 0 {
+		err = invalid("%s holds no CUE file of the package %s", s.Name, Package).
+			WithHint("a specification begins with: package %s", Package)
 	}
-	s := &source{name: r.Name, dir: dir, root: dir, module: module, imports: map[string]token.Pos{}, words: map[string]bool{}}
-	s.findModule()
-	if err := s.readPackage(dir, Package, map[string]bool{}); err != nil {
-		return nil, err
+	if err != nil {
+		return nil, s.refuse(err)
 	}
 	return s, nil
 }
 
-// findModule looks for the module that the directory is in. One that nothing is
-// in, as far as the root of the file system, is one of its own.
-func (s *source) findModule() {
-	for dir := s.dir; ; dir = filepath.Dir(dir) {
-		data, err := os.ReadFile(filepath.Join(dir, "cue.mod", "module.cue"))
-		if err == nil {
-			if name := moduleName(data); name != "" {
-				s.root, s.module = dir, name
-			}
-			return
-		}
-		if dir == filepath.Dir(dir) {
-			return
-		}
-	}
-}
-
-// moduleName is the path in a module.cue, without its version.
-func moduleName(data []byte) string {
-	f, err := parser.ParseFile("module.cue", data)
-	if err != nil {
-		return ""
-	}
-	for _, d := range f.Decls {
-		field, ok := d.(*ast.Field)
-		if !ok {
-			continue
-		}
-		if name, _, err := ast.LabelName(field.Label); err != nil || name != "module" {
-			continue
-		}
-		if lit, ok := field.Value.(*ast.BasicLit); ok {
-			name, _ := literal.Unquote(lit.Value)
-			name, _, _ = strings.Cut(name, "@")
-			return name
-		}
-	}
-	return ""
-}
-
-// readPackage reads the files of one package in a directory, and of the packages
-// of the same module that it imports.
-func (s *source) readPackage(dir, name string, seen map[string]bool) error {
-	if seen[dir+":"+name] {
-		return nil
-	}
-	seen[dir+":"+name] = true
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return problem.New(api.NotFound, "%s cannot be read: %w", s.shown(dir), err)
-	}
-	files := 0
-	for _, e := range entries {
-		f, err := s.parse(filepath.Join(dir, e.Name()), e)
-		if err != nil {
-			return err
-		}
-		if f == nil || name != "" && f.PackageName() != name {
-			continue
-		}
-		files++
-		if err := s.readFile(f, seen); err != nil {
-			return err
-		}
-	}
-	if files == 0 && dir == s.dir {
-		return invalid("%s holds no CUE file of the package %s", s.name, Package).
-			WithHint("a specification begins with: package %s", Package)
-	}
-	return nil
-}
-
-// parse is a file of CUE, nil for anything else.
-func (s *source) parse(name string, e fs.DirEntry) (*ast.File, error) {
-	if e.IsDir() || path.Ext(e.Name()) != ".cue" || strings.HasPrefix(e.Name(), "_") || strings.HasPrefix(e.Name(), ".") {
-		return nil, nil
-	}
-	f, err := parser.ParseFile(name, nil)
-	if err != nil {
-		return nil, s.refuse(err)
-	}
-	return f, nil
-}
-
-// readFile notes what a file names and follows what it imports.
-func (s *source) readFile(f *ast.File, seen map[string]bool) error {
+// note notes what a file names.
+func (s *source) note(f *ast.File) {
 	ast.Walk(f, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.Ident:
@@ -146,33 +58,102 @@ func (s *source) readFile(f *ast.File, seen map[string]bool) error {
 		}
 		return true
 	}, nil)
+	s.heavy = append(s.heavy, heavy(f)...)
+}
+
+// A walker goes through the packages of a script, the specification's own first, and what
+// they import.
+type walker struct {
+	*script
+	load   func(dir string) error  // has the files of a directory put into the script
+	visit  func(*ast.File)         // is told each file of a package; nil for nobody
+	follow func(string, token.Pos) // is told what is imported from elsewhere
+	ahead  bool                    // only imports count; what is wrong is for another to say
+	seen   map[string]bool
+	own    int // files of the specification's own package
+}
+
+func (w *walker) walk() error {
+	w.seen = map[string]bool{}
+	return w.pkg(w.Dir, Package)
+}
+
+// pkg goes through one package: its files in a directory and, of the same name, in
+// those above it.
+func (w *walker) pkg(dir, name string) error {
+	if w.seen[dir+":"+name] {
+		return nil
+	}
+	w.seen[dir+":"+name] = true
+	for at := dir; ; at = path.Dir(at) {
+		if err := w.load(at); err != nil {
+			return err
+		}
+		for _, file := range w.in(at) {
+			if err := w.file(file, name, at != dir); err != nil {
+				return err
+			}
+		}
+		if at == home {
+			return nil
+		}
+	}
+}
+
+// in are the files in a directory.
+func (w *walker) in(dir string) []string {
+	return slices.Sorted(func(yield func(string) bool) {
+		for name := range maps.Keys(w.Files) {
+			if path.Dir(name) == dir && ofCUE(path.Base(name)) && !yield(name) {
+				return
+			}
+		}
+	})
+}
+
+// file goes through a file of a package; others are passed over, above the package's
+// directory also those that are no CUE.
+func (w *walker) file(name, pkg string, above bool) error {
+	f, err := parser.ParseFile(name, w.Files[name], parser.ImportsOnly)
+	if above && (f == nil || f.PackageName() != pkg) {
+		return nil
+	}
+	if !w.ahead {
+		if f, err = parser.ParseFile(name, w.Files[name]); err != nil {
+			return err
+		}
+	}
+	if f == nil || f.PackageName() != pkg {
+		return nil
+	}
+	if w.visit != nil {
+		w.visit(f)
+	}
+	if path.Dir(name) == w.Dir && pkg == Package {
+		w.own++
+	}
+	return w.imports(f)
+}
+
+// imports goes through what a file imports.
+func (w *walker) imports(f *ast.File) error {
 	for spec := range f.ImportSpecs() {
 		text, err := literal.Unquote(spec.Path.Value)
 		if err != nil {
-			return s.refuse(err)
+			return err
 		}
 		full, name, _ := strings.Cut(text, ":")
 		full, _, _ = strings.Cut(full, "@")
-		rel, own := strings.CutPrefix(full+"/", s.module+"/")
+		name = cmp.Or(name, path.Base(full))
+		rel, own := strings.CutPrefix(full+"/", w.Module+"/")
 		if first, _, _ := strings.Cut(full, "/"); !own && !strings.Contains(first, ".") {
 			continue // CUE's own
 		}
 		if !own {
-			s.imports[full] = spec.Pos()
-			continue
-		}
-		if err := s.readPackage(filepath.Join(s.root, filepath.FromSlash(rel)), name, seen); err != nil {
+			w.follow(full, spec.Pos())
+		} else if err := w.pkg(path.Join(home, rel), name); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// shown is a file as a person knows it: relative to the specification.
-func (s *source) shown(file string) string {
-	rel, err := filepath.Rel(s.dir, file)
-	if err != nil {
-		return file
-	}
-	return filepath.ToSlash(rel)
 }

@@ -1,7 +1,8 @@
 // Package spec turns a specification in CUE into configuration of the tools: it
 // evaluates the package "estate" of a directory against the schemas of its
 // providers and emits one file of JSON. It runs no tool and no provider; where the
-// schemas come from is for its caller.
+// schemas come from is for its caller. It reads the text here, and does all the rest in
+// a confined process ([Evaluation]): a specification is a program that need not end.
 //
 // The idea to know: a value that is known only after apply carries its address with
 // it, in a definition beside the value, wherever the specification takes it
@@ -10,8 +11,11 @@
 package spec
 
 import (
+	"encoding/json"
 	"fmt"
 
+	"github.com/assize-iac/assize/api"
+	"github.com/assize-iac/assize/internal/problem"
 	"github.com/assize-iac/assize/internal/spec/schema"
 )
 
@@ -54,23 +58,40 @@ type Root struct {
 	Name string // that people know it by, such as "."
 }
 
-// Compile evaluates the specification in a directory. Its error is a problem whose
-// message names places in CUE, with a hint.
-func Compile(root Root, tools Toolbox) (*Specification, error) {
-	src, err := read(root)
+// Tools is what a tool prints of itself and of the providers of one configuration, as
+// JSON: "providers schema -json" and "metadata functions -json".
+type Tools struct{ Schemas, Functions json.RawMessage }
+
+// Decode reads what the tool printed.
+func (t Tools) Decode() (Toolbox, error) {
+	decoded, err := schema.Decode(t.Schemas)
+	if err != nil {
+		return Toolbox{}, err
+	}
+	var f struct {
+		All map[string]*schema.Function `json:"function_signatures"`
+	}
+	if err := json.Unmarshal(t.Functions, &f); err != nil {
+		return Toolbox{}, problem.New(api.Unavailable, "the tool's list of its functions cannot be read: %w", err)
+	}
+	return Toolbox{Providers: decoded.Providers, Functions: f.All}, nil
+}
+
+// compile evaluates a specification: once to see what there is, and again with the
+// address of everything. Its error is a problem whose message names places in CUE, with
+// a hint.
+func (s *source) compile(tools Toolbox) (*Specification, error) {
+	surveyed, err := s.evaluate(tools, nil)
 	if err != nil {
 		return nil, err
 	}
-	surveyed, err := src.evaluate(tools, nil)
+	s.found = survey(surveyed, tools)
+	addresses := s.found.addresses()
+	s.found.forget(s.where)
+	value, err := s.evaluate(tools, addresses)
 	if err != nil {
 		return nil, err
 	}
-	found := survey(surveyed, tools)
-	src.found = found
-	value, err := src.evaluate(tools, found.addresses())
-	if err != nil {
-		return nil, err
-	}
-	c := &compiler{src: src, tools: tools, value: value, items: map[string]*item{}, providers: map[string]*provider{}}
+	c := &compiler{src: s, tools: tools, value: value, items: map[string]*item{}, providers: map[string]*provider{}}
 	return c.compile()
 }

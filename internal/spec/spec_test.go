@@ -12,43 +12,64 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
+	"github.com/assize-iac/assize/internal/confine"
 	"github.com/assize-iac/assize/internal/problem"
 	"github.com/assize-iac/assize/internal/spec"
-	"github.com/assize-iac/assize/internal/spec/schema"
 )
 
 var rewrite = flag.Bool("update", false, "rewrite what the cases want")
 
-// toolbox is what the real tool and the providers for tests say of themselves;
+// TestMain makes the test binary its own confined process, as main does for the
+// program.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == confine.Argument {
+		os.Exit(confine.Child(map[string]confine.Work{spec.Work: spec.Evaluate}))
+	}
+	os.Exit(m.Run())
+}
+
+// tools is what the real tool and the providers for tests say of themselves;
 // testdata/schema.json and functions.json were printed by them.
-func toolbox(t testing.TB) spec.Toolbox {
+func tools(t testing.TB) []byte {
 	t.Helper()
-	data, err := os.ReadFile("testdata/schema.json")
+	var all spec.Tools
+	for name, into := range map[string]*json.RawMessage{"schema": &all.Schemas, "functions": &all.Functions} {
+		data, err := os.ReadFile("testdata/" + name + ".json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		*into = data
+	}
+	return packed(t, all)
+}
+
+func packed(t testing.TB, tools spec.Tools) []byte {
+	t.Helper()
+	data, err := json.Marshal(tools)
 	if err != nil {
 		t.Fatal(err)
 	}
-	schemas, err := schema.Decode(data)
+	return data
+}
+
+// compile is what the program does with a specification.
+func compile(root spec.Root, limits spec.Limits, tools []byte) (*spec.Specification, error) {
+	e, err := spec.Begin(root, limits)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	functions, err := os.ReadFile("testdata/functions.json")
-	if err != nil {
-		t.Fatal(err)
+	defer e.Close()
+	if err := e.Equip(tools); err != nil {
+		return nil, err
 	}
-	var f struct {
-		All map[string]*schema.Function `json:"function_signatures"`
-	}
-	if err := json.Unmarshal(functions, &f); err != nil {
-		t.Fatal(err)
-	}
-	return spec.Toolbox{Providers: schemas.Providers, Functions: f.All}
+	return e.Compile()
 }
 
 // TestCases compiles each specification of testdata and compares what comes out, or
 // what is said of it. Twice: the same specification makes the same bytes.
 func TestCases(t *testing.T) {
 	t.Parallel()
-	tools := toolbox(t)
+	tools := tools(t)
 	cases, err := filepath.Glob("testdata/*/*.txtar")
 	if err != nil || len(cases) < 30 {
 		t.Fatalf("%d cases, %v", len(cases), err)
@@ -99,8 +120,8 @@ func unpack(t *testing.T, a *txtar.Archive, dir string) (want string) {
 }
 
 // outcome is what becomes of a specification, as text.
-func outcome(dir string, tools spec.Toolbox) string {
-	s, err := spec.Compile(spec.Root{Dir: dir, Name: "."}, tools)
+func outcome(dir string, tools []byte) string {
+	s, err := compile(spec.Root{Dir: dir, Name: "."}, spec.Limits{}, tools)
 	if err != nil {
 		return strings.TrimSpace(fmt.Sprintf("error: %v\nhint: %s", err, problem.Hint(err))) + "\n"
 	}

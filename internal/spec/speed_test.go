@@ -1,7 +1,6 @@
 package spec_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,12 +8,11 @@ import (
 	"testing"
 
 	"github.com/assize-iac/assize/internal/spec"
-	"github.com/assize-iac/assize/internal/spec/schema"
 )
 
 // large is a provider with 1,103 types of 30 attributes and three blocks, as
 // azurerm has them.
-func large(tb testing.TB) spec.Toolbox {
+func large(tb testing.TB) []byte {
 	tb.Helper()
 	var attributes []string
 	for i := range 24 {
@@ -31,11 +29,8 @@ func large(tb testing.TB) spec.Toolbox {
 	for i := range 1103 {
 		types = append(types, fmt.Sprintf(`"big_type_%d": %s`, i, block))
 	}
-	var p schema.Provider
-	if err := json.Unmarshal([]byte(`{"resource_schemas": {`+strings.Join(types, ",")+`}}`), &p); err != nil {
-		tb.Fatal(err)
-	}
-	return spec.Toolbox{Providers: map[string]*schema.Provider{"registry.opentofu.org/example/big": &p}}
+	schemas := `{"format_version": "1.0", "provider_schemas": {"registry.opentofu.org/example/big": {"resource_schemas": {` + strings.Join(types, ",") + `}}}}`
+	return packed(tb, spec.Tools{Schemas: []byte(schemas), Functions: []byte("{}")})
 }
 
 // estate is a specification of n resources of 20 types, each of which refers to the
@@ -62,9 +57,8 @@ func BenchmarkCompile(b *testing.B) {
 	for _, n := range []int{100, 1000} {
 		root := estate(b, n)
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := spec.Compile(root, tools); err != nil {
+				if _, err := compile(root, spec.Limits{}, tools); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -25,8 +25,21 @@ type found struct {
 
 // A thing is something at a place.
 type thing struct {
-	path  []cue.Selector // fields and elements of lists
-	value cue.Value
+	path              []cue.Selector // fields and elements of lists
+	value             cue.Value
+	kind, typ, source string // #kind, #type and #source of the value
+	place             Place  // once the value is forgotten
+}
+
+// forget lets go of the values, with everything that was evaluated for them. Where they
+// are stays.
+func (f *found) forget(where func(cue.Value) (file string, line int)) {
+	for _, things := range [][]thing{f.providers, f.items, f.strays} {
+		for i := range things {
+			things[i].place.File, things[i].place.Line = where(things[i].value)
+			things[i].value = cue.Value{}
+		}
+	}
 }
 
 // String is the path as CUE shows it.
@@ -72,16 +85,18 @@ func (f *found) walk(v cue.Value, at []cue.Selector) {
 
 func (f *found) look(v cue.Value, at []cue.Selector) {
 	at = slices.Clone(at)
-	switch kind := text(v, "kind"); {
-	case kind == "provider":
-		f.providers = append(f.providers, thing{at, v})
-	case kind != "":
-		if !alias(v) {
-			f.items = append(f.items, thing{at, v})
+	t := thing{path: at, value: v, kind: text(v, "kind")}
+	switch {
+	case t.kind == "provider":
+		t.source = text(v, "source")
+		f.providers = append(f.providers, t)
+	case t.kind != "":
+		if t.typ = text(v, "type"); !alias(v) {
+			f.items = append(f.items, t)
 		}
 	case strings.HasPrefix(name(at[len(at)-1]), "$"): // no place for resources
 		if !meant(at) {
-			f.strays = append(f.strays, thing{at, v})
+			f.strays = append(f.strays, t)
 		}
 	case v.IncompleteKind() == cue.StructKind, v.IncompleteKind() == cue.ListKind:
 		f.walk(v, at)
@@ -123,12 +138,11 @@ func (f *found) addresses() []byte {
 		root.at(p.path).text = fmt.Sprintf("#name: %q", p)
 	}
 	for _, i := range f.items {
-		kind, typ := text(i.value, "kind"), text(i.value, "type")
-		at := text(i.value, "prefix") + typ + "." + naming.Tool(i.String())
-		if kind == "call" {
+		at := text(i.value, "prefix") + i.typ + "." + naming.Tool(i.String())
+		if i.kind == "call" {
 			at = "local." + naming.Tool(i.String())
 		}
-		root.at(i.path).text = fmt.Sprintf("#path: %q, #at: %q%s", i, at, f.inner(i.value, kind, typ, at))
+		root.at(i.path).text = fmt.Sprintf("#path: %q, #at: %q%s", i, at, f.inner(i.value, i.kind, i.typ, at))
 	}
 	return fmt.Appendf(nil, "package %s\n\n%s\n", Package, root)
 }

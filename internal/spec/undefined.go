@@ -42,7 +42,7 @@ func (s *source) undefined(e errors.Error) string {
 	}
 	for _, i := range s.found.items {
 		if i.String() == of {
-			return text(i.value, "type") + " has no " + word + meantOr(word, s.found.readable(i))
+			return i.typ + " has no " + word + meantOr(word, s.found.readable(i))
 		}
 	}
 	return nothing
@@ -53,7 +53,7 @@ func (s *source) selectorAt(at token.Pos) *ast.SelectorExpr {
 	if !at.IsValid() || s.generated(at.Filename()) {
 		return nil
 	}
-	f, err := parser.ParseFile(absolute(s.dir, at.Filename()), nil)
+	f, err := parser.ParseFile(at.Filename(), s.Files[s.absolute(at.Filename())])
 	if err != nil {
 		return nil
 	}
@@ -88,7 +88,7 @@ func (f *found) types(section string) []string {
 
 // readable are all attributes and blocks of a resource.
 func (f *found) readable(i thing) []string {
-	s := f.tools.schema(text(i.value, "kind"), text(i.value, "type"))
+	s := f.tools.schema(i.kind, i.typ)
 	if s == nil {
 		return nil
 	}

@@ -112,13 +112,13 @@ var imports = []struct {
 	// Specifications in CUE: what providers have, said in CUE, and what becomes of a
 	// specification. It evaluates and runs nothing; the runner hands it schemas.
 	{"internal/spec/schema", "api problem"},
-	{"internal/spec", "api problem spec/naming spec/schema"},
+	{"internal/spec", "api confine problem spec/naming spec/schema"},
 
 	// Turns a plan in the tools' own language into a specification; its files tell what no plan prints.
 	{"internal/spec/convert/native", "api problem spec/schema"},
 	{"internal/spec/convert/cuetext", ""},
 	{"internal/spec/convert", "api problem spec/convert/cuetext spec/convert/native spec/naming spec/schema"},
-	{"internal/runner", "api identity plan problem redact settings spec spec/convert spec/schema stack state/document tofu"},
+	{"internal/runner", "api identity plan problem redact settings spec spec/convert stack state/document tofu"},
 
 	// Bytes that are kept, and the one kind of place whose client is so large that
 	// only what serves may link it.
