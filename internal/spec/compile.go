@@ -64,6 +64,9 @@ func (c *compiler) compile() (*Specification, error) {
 	if err := c.whole(c.value); err != nil {
 		return nil, err
 	}
+	if err := c.src.slips(); err != nil {
+		return nil, err
+	}
 	for _, t := range found.strays {
 		return nil, c.stray(t)
 	}

@@ -26,12 +26,13 @@ type source struct {
 	imports map[string]token.Pos // of what is in no file of the script
 	words   map[string]bool      // every identifier and every string in the text
 	heavy   []token.Pos          // of what makes much of little
-	found   *found               // by the survey; nil before it
+	definitions
+	found *found // by the survey; nil before it
 }
 
 // parse parses a script. Its error is that of the first file that is no CUE.
 func parse(t script) (*source, error) {
-	s := &source{script: t, imports: map[string]token.Pos{}, words: map[string]bool{}}
+	s := &source{script: t, imports: map[string]token.Pos{}, words: map[string]bool{}, definitions: definitions{taken: map[string]bool{}}}
 	w := &walker{script: &s.script, load: func(string) error { return nil }, visit: s.note,
 		follow: func(full string, at token.Pos) { s.imports[full] = at }}
 	err := w.walk()
@@ -58,6 +59,7 @@ func (s *source) note(f *ast.File) {
 		}
 		return true
 	}, nil)
+	s.definitions.note(f)
 	s.heavy = append(s.heavy, heavy(f)...)
 }
 
