@@ -34,6 +34,8 @@ func (s *source) advice(e errors.Error, message string) string {
 		return "a provider has one field, which begins with $; a component takes it in a definition, as in #random: rnd.#Provider"
 	case strings.Contains(message, "mismatched types"):
 		return mismatch(message)
+	case strings.Contains(message, "structural cycle"):
+		return "what is built from itself has no end; a loop over a list has one"
 	case strings.Contains(message, "out of bound"):
 		return "use a value that the constraint allows; who may change the constraint is not for this specification to say"
 	case waits(message):

@@ -25,6 +25,8 @@ type compiler struct {
 	providers map[string]*provider // by the path of their struct
 	items     map[string]*item     // by the tool's address
 	sensitive bool                 // what was emitted last refers to something sensitive
+	emitting  string               // the address of the item, or the provider
+	needs     map[string][]need    // by what is emitted
 	counts    Counts
 	out       configuration
 }
@@ -78,10 +80,8 @@ func (c *compiler) compile() (*Specification, error) {
 			return nil, err
 		}
 	}
-	for _, at := range slices.Sorted(maps.Keys(c.items)) {
-		if err := c.emit(c.items[at]); err != nil {
-			return nil, err
-		}
+	if err := c.all(found.providers); err != nil {
+		return nil, err
 	}
 	if err := c.outputs(); err != nil {
 		return nil, err
@@ -164,12 +164,27 @@ func (c *compiler) configure(structs []thing) error {
 		}
 		sources[p.source] = true
 		c.providers[p.path] = p
+	}
+	c.counts.Providers = len(sources)
+	return nil
+}
+
+// all emits the providers, and then everything that is built with them.
+func (c *compiler) all(structs []thing) error {
+	for _, t := range structs {
+		p := c.providers[t.String()]
+		c.emitting = ofProvider(p)
 		if err := c.provider(p); err != nil {
 			return err
 		}
 	}
-	c.counts.Providers = len(sources)
-	return nil
+	for _, at := range slices.Sorted(maps.Keys(c.items)) {
+		c.emitting = at
+		if err := c.emit(c.items[at]); err != nil {
+			return err
+		}
+	}
+	return c.acyclic()
 }
 
 // local is what the tool calls a provider: the last word of its source, or all of

@@ -13,6 +13,7 @@ import (
 
 // emit writes one item into the configuration.
 func (c *compiler) emit(i *item) error {
+	c.need(ofProvider(i.provider), i.value)
 	switch i.kind {
 	case "managed":
 		c.counts.Resources++
@@ -106,6 +107,7 @@ func (c *compiler) addresses(v cue.Value) ([]any, error) {
 		if at == "" {
 			return nil, c.src.wrong(it.Value(), "it is no resource").WithHint("name the field of a resource, as in $depends_on: [web]")
 		}
+		c.need(at, it.Value())
 		all = append(all, at)
 	}
 	return all, nil
@@ -154,6 +156,9 @@ func (c *compiler) triggers(v cue.Value) ([]any, error) {
 			if at, err = c.nearest(it.Value(), refs); err != nil {
 				return nil, err
 			}
+		}
+		if item, _ := c.resolve(at); item != nil {
+			c.need(item.at, it.Value())
 		}
 		all = append(all, at)
 	}

@@ -64,7 +64,7 @@ func short(message string) string {
 }
 
 // positions are those of an error that are in files of the user's; if there is none,
-// that of the resource that it is about.
+// that of the resource that it is about, or of the field of the package.
 func (s *source) positions(e errors.Error) []string {
 	var all []string
 	for _, p := range errors.Positions(e) {
@@ -75,6 +75,11 @@ func (s *source) positions(e errors.Error) []string {
 	if len(all) == 0 && s.found != nil {
 		if at := s.found.holder(e.Path()).place; at.File != "" {
 			all = append(all, fmt.Sprintf("%s:%d", at.File, at.Line))
+		}
+	}
+	if path := e.Path(); len(all) == 0 && len(path) > 0 {
+		if at := s.position(s.tops[path[0]]); at != "" {
+			all = append(all, at)
 		}
 	}
 	return all

@@ -108,13 +108,14 @@ func (c *compiler) backend(v cue.Value) error {
 	return nil
 }
 
-// noteSensitive notes that a reference leads to something that its provider calls
-// sensitive.
-func (c *compiler) noteSensitive(ref string) {
+// refer notes of a reference, in a value, what it leads to, and whether the provider of
+// that calls it sensitive.
+func (c *compiler) refer(ref string, v cue.Value) {
 	item, way := c.resolve(ref)
 	if item == nil {
 		return
 	}
+	c.need(item.at, v)
 	if s := c.tools.schema(item.kind, item.typ); s != nil {
 		c.sensitive = c.sensitive || sensitive(&s.Block, way)
 	}

@@ -58,9 +58,11 @@ func (d *definitions) note(f *ast.File) {
 }
 
 // labelOf is the label of a field without the name that it may have besides.
-func labelOf(f *ast.Field) ast.Node {
+func labelOf(f *ast.Field) ast.Label {
 	if a, is := f.Label.(*ast.Alias); is {
-		return a.Expr
+		if label, is := a.Expr.(ast.Label); is {
+			return label
+		}
 	}
 	return f.Label
 }

@@ -26,13 +26,14 @@ type source struct {
 	imports map[string]token.Pos // of what is in no file of the script
 	words   map[string]bool      // every identifier and every string in the text
 	heavy   []token.Pos          // of what makes much of little
+	tops    map[string]token.Pos // of the fields of the specification's own package
 	definitions
 	found *found // by the survey; nil before it
 }
 
 // parse parses a script. Its error is that of the first file that is no CUE.
 func parse(t script) (*source, error) {
-	s := &source{script: t, imports: map[string]token.Pos{}, words: map[string]bool{}, definitions: definitions{taken: map[string]bool{}}}
+	s := &source{script: t, imports: map[string]token.Pos{}, words: map[string]bool{}, tops: map[string]token.Pos{}, definitions: definitions{taken: map[string]bool{}}}
 	w := &walker{script: &s.script, load: func(string) error { return nil }, visit: s.note,
 		follow: func(full string, at token.Pos) { s.imports[full] = at }}
 	err := w.walk()
@@ -46,7 +47,7 @@ func parse(t script) (*source, error) {
 	return s, nil
 }
 
-// note notes what a file names.
+// note notes what a file names and holds.
 func (s *source) note(f *ast.File) {
 	ast.Walk(f, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -59,6 +60,14 @@ func (s *source) note(f *ast.File) {
 		}
 		return true
 	}, nil)
+	if path.Dir(f.Filename) == s.Dir {
+		for _, d := range f.Decls {
+			if field, is := d.(*ast.Field); is {
+				name, _, _ := ast.LabelName(labelOf(field))
+				s.tops[name] = field.Pos()
+			}
+		}
+	}
 	s.definitions.note(f)
 	s.heavy = append(s.heavy, heavy(f)...)
 }

@@ -23,7 +23,7 @@ func (c *compiler) expression(v cue.Value, at string) (expression, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.noteSensitive(ref)
+		c.refer(ref, v)
 		return address(ref), nil
 	}
 	if call := v.LookupPath(cue.MakePath(cue.Def("call"))); call.Exists() {
