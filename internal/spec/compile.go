@@ -24,7 +24,6 @@ type compiler struct {
 	value     cue.Value
 	providers map[string]*provider // by the path of their struct
 	items     map[string]*item     // by the tool's address
-	sensitive bool                 // what was emitted last refers to something sensitive
 	emitting  string               // the address of the item, or the provider
 	needs     map[string][]need    // by what is emitted
 	counts    Counts

@@ -23,6 +23,13 @@ func (c *compiler) need(of string, by cue.Value) {
 	c.needs[c.emitting] = append(c.needs[c.emitting], need{of, by})
 }
 
+// refer notes what a reference in a value leads to.
+func (c *compiler) refer(ref string, v cue.Value) {
+	if item, _ := c.resolve(ref); item != nil {
+		c.need(item.at, v)
+	}
+}
+
 // ofProvider is the key of a provider among what is needed.
 func ofProvider(p *provider) string { return "provider " + p.path }
 

@@ -25,13 +25,12 @@ func (c *compiler) outputs() error {
 	}
 	c.out.Outputs = map[string]map[string]any{}
 	for it.Next() {
-		c.sensitive = false
 		e, err := c.argument(it.Value())
 		if err != nil {
 			return err
 		}
 		body := map[string]any{"value": e.json()}
-		if c.sensitive {
+		if c.secret(it.Value(), map[string]bool{}) {
 			body["sensitive"] = true
 		}
 		c.out.Outputs[naming.Tool(it.Selector().Unquoted())] = body
@@ -108,19 +107,6 @@ func (c *compiler) backend(v cue.Value) error {
 	return nil
 }
 
-// refer notes of a reference, in a value, what it leads to, and whether the provider of
-// that calls it sensitive.
-func (c *compiler) refer(ref string, v cue.Value) {
-	item, way := c.resolve(ref)
-	if item == nil {
-		return
-	}
-	c.need(item.at, v)
-	if s := c.tools.schema(item.kind, item.typ); s != nil {
-		c.sensitive = c.sensitive || sensitive(&s.Block, way)
-	}
-}
-
 // places are where everything is, by the tool's address.
 func (c *compiler) places() map[string]Place {
 	all := map[string]Place{}
@@ -129,27 +115,4 @@ func (c *compiler) places() map[string]Place {
 		all[at] = Place{Path: i.path, File: file, Line: line}
 	}
 	return all
-}
-
-// sensitive reports whether a provider calls what this way leads to in a block
-// sensitive, or anything on the way there.
-func sensitive(b *schema.Block, way []cue.Selector) bool {
-	attributes, blocks := b.Attributes, b.Blocks
-	for _, s := range way {
-		if s.LabelType() == cue.IndexLabel {
-			continue
-		}
-		if a := attributes[s.Unquoted()]; a != nil {
-			if a.Sensitive {
-				return true
-			}
-			attributes, blocks = nil, nil
-			if a.Nesting != nil {
-				attributes = a.Nesting.Attributes
-			}
-		} else if n := blocks[s.Unquoted()]; n != nil {
-			attributes, blocks = n.Block.Attributes, n.Block.Blocks
-		}
-	}
-	return false
 }
