@@ -11,6 +11,7 @@ import (
 	"github.com/assize-iac/assize/internal/report"
 	"github.com/assize-iac/assize/internal/report/page"
 	"github.com/assize-iac/assize/internal/runner"
+	"github.com/assize-iac/assize/internal/spec/naming"
 	"github.com/assize-iac/assize/internal/state/document"
 )
 
@@ -56,7 +57,7 @@ func (e *edit) planned(name string) (string, error) {
 		return name, nil
 	}
 	for address, place := range e.stack.Places() {
-		if place.Path != name && address != name {
+		if place.Path != name && place.Path != naming.Dotted(name) && address != name {
 			continue
 		}
 		if !managed(address) {

@@ -89,7 +89,7 @@ func moved(typ, from string) string {
 	if regexp.MustCompile(`^(module\.[\w-]+` + index + `\.)*` + regexp.QuoteMeta(typ) + `\.[\w-]+` + index + `$`).MatchString(from) {
 		return from
 	}
-	return typ + "." + naming.Tool(from)
+	return typ + "." + naming.Tool(naming.Dotted(from))
 }
 
 // index matches the key of an instance in an address, where there is one.
@@ -151,7 +151,8 @@ func (c *compiler) triggers(v cue.Value) ([]any, error) {
 		if at == "" {
 			refs := references(it.Value(), "")
 			if len(refs) == 0 {
-				return nil, c.src.wrong(it.Value(), "it is neither a resource nor an attribute of one")
+				return nil, c.src.wrong(it.Value(), "it is neither a resource nor an attribute of one").
+					WithHint("name one, as in replace_triggered_by: [web, web.name]")
 			}
 			if at, err = c.nearest(it.Value(), refs); err != nil {
 				return nil, err
@@ -225,7 +226,7 @@ func (c *compiler) attributes(v cue.Value, all map[string]*schema.Attribute, at 
 		field := v.LookupPath(cue.MakePath(cue.Str(name)))
 		if !field.Exists() {
 			if a.Required {
-				return nil, c.src.wrong(v, "%s is required, and it is not there", name)
+				return nil, c.src.wrong(v, "%s is required, and it is not there", name).WithHint("set it; the provider needs it")
 			}
 			continue
 		}
@@ -234,7 +235,7 @@ func (c *compiler) attributes(v cue.Value, all map[string]*schema.Attribute, at 
 		case err != nil:
 			return nil, err
 		case e == nil && a.Required:
-			return nil, c.src.wrong(field, "it is required, and it has no value")
+			return nil, c.src.wrong(field, "it is required, and it has no value").WithHint("give it a value: what stands there is only a type or a constraint")
 		case e == nil, a.Computed && !a.Optional && !set(e): // what will be there was only described
 		case a.Computed && !a.Optional:
 			return nil, c.src.wrong(field, "the provider decides this attribute").WithHint("remove it; it can be read, but not set")

@@ -4,6 +4,7 @@ package naming
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -28,6 +29,12 @@ func Tool(path string) string {
 	}
 	return b.String()
 }
+
+// Dotted is a path as it is printed where somebody may have written it as CUE does, with
+// the number of an element in brackets: servers[0].name is servers.0.name.
+func Dotted(path string) string { return element.ReplaceAllString(path, ".$1") }
+
+var element = regexp.MustCompile(`\[(\d+)\]`)
 
 // plain reports whether a byte stands for itself.
 func plain(c byte) bool {

@@ -21,6 +21,17 @@ func TestTool(t *testing.T) {
 	}
 }
 
+func TestDotted(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]string{
+		"a": "a", "a.b[0].c[12]": "a.b.0.c.12", `a["x"]`: `a["x"]`, "a[0][1]": "a.0.1", "a[]": "a[]", "a[x]": "a[x]",
+	} {
+		if got := naming.Dotted(path); got != want {
+			t.Errorf("%s is %s, want %s", path, got, want)
+		}
+	}
+}
+
 // TestBothWays: every path comes back, so no two have one name.
 func TestBothWays(t *testing.T) {
 	t.Parallel()

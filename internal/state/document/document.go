@@ -204,7 +204,7 @@ func (s *State) Find(name string) (Found, error) {
 		if s.addresses[i] == name { // nothing else is called so
 			return Found{r, s.addresses[i]}, nil
 		}
-		if r.Addr == name {
+		if r.Addr == name || r.Addr == naming.Dotted(name) {
 			found = append(found, Found{r, s.addresses[i]})
 		}
 	}
@@ -229,7 +229,7 @@ func (f Found) Renamed(path string) (string, error) {
 		return "", problem.New(api.Invalid, "%s was not made by a specification: nothing in one could be called like it", f.Object.Addr).
 			WithHint("tofu state mv, in .assize/spec")
 	}
-	return before + naming.Tool(path), nil
+	return before + naming.Tool(naming.Dotted(path)), nil
 }
 
 // Holds reports whether an address of the tool is that of an object, of a resource
