@@ -41,11 +41,36 @@ func (s *source) advice(e errors.Error, message string) string {
 	case waits(message):
 		return s.notKnown(e)
 	case strings.Contains(message, "reference") && strings.Contains(message, "not found"):
-		return "nothing of that name is in sight; fields of other files of the package are"
+		return s.unseen(message)
 	case strings.Contains(message, "undefined field"):
 		return s.undefined(e)
+	case strings.Contains(message, "builtin package"), strings.Contains(message, "import failed"), strings.Contains(message, "imported but not defined"):
+		return s.importable()
+	case strings.Contains(message, "imported and not used"):
+		return "remove it, or declare what it is for, as in $random: rnd.#Provider"
+	case strings.Contains(message, "cannot call non-function"):
+		return "a function of the tool is called as in (tofu.#upper & {#args: [x]}).result"
 	}
 	return ""
+}
+
+// importable says what a specification imports.
+func (s *source) importable() string {
+	return "a specification imports providers by their source address, such as registry.opentofu.org/hashicorp/random, CUE's own packages, and packages of its own module, such as " +
+		s.Module + "/NAME"
+}
+
+// unseen says where a name may be that is not in sight.
+func (s *source) unseen(message string) string {
+	_, rest, _ := strings.Cut(message, `reference "`)
+	name, _, _ := strings.Cut(rest, `"`)
+	switch made, imported := s.declares(name); {
+	case imported:
+		return "an import counts in its own file alone: import it in this one too"
+	case made:
+		return "a loop or a condition makes it, and nobody sees into those from beside them: write " + name + ": {for ... {...}}"
+	}
+	return "nothing of that name is in sight; fields of other files of the package are"
 }
 
 // mismatch says what two types have to do with each other.
@@ -54,14 +79,14 @@ func mismatch(message string) string {
 	case strings.Contains(types, "list"):
 		return "a list is written [a, b], also when there is one element, and a struct {name: value}"
 	case strings.Contains(types, "struct"):
-		return "a struct stands where one value belongs: of a resource, take an attribute, as in name.id; $from takes the path as text"
+		return "a struct stands where one value belongs: of a resource, take an attribute, as in name.id, and of a function .result; $from takes the path as text"
 	}
 	return "a value has one type; a text with a number in it is not a number"
 }
 
 // waits reports whether a message says that a value is not there yet.
 func waits(message string) bool {
-	for _, text := range []string{"non-concrete", "incomplete", "unresolved disjunction", "not concrete"} {
+	for _, text := range []string{"non-concrete", "incomplete", "unresolved disjunction", "not concrete", "must be concrete", "non-ground"} {
 		if strings.Contains(message, text) {
 			return true
 		}
@@ -101,7 +126,7 @@ func (s *source) referencesAt(at token.Pos) []string {
 			return false
 		}
 		switch n.(type) {
-		case *ast.BinaryExpr, *ast.CallExpr, *ast.IndexExpr, *ast.ForClause, *ast.IfClause, *ast.Interpolation:
+		case *ast.BinaryExpr, *ast.CallExpr, *ast.IndexExpr, *ast.ForClause, *ast.IfClause, *ast.Interpolation, *ast.ParenExpr:
 			around = n
 		}
 		return true
@@ -137,7 +162,7 @@ func (s *source) unknownField(path []string) string {
 	case at >= 0 && at == len(path)-2:
 		typ, names = "$lifecycle", lifecycle
 	case strings.HasPrefix(last, "$"):
-		names = ofResource
+		names = []string{"$depends_on", "$from", "$import", "$lifecycle"}
 	}
 	if len(names) == 0 {
 		return ""
@@ -203,6 +228,9 @@ func (f *found) holder(path []string) thing {
 
 // fields are what can be set in the block of a resource that a path leads into.
 func (f *found) fields(i thing, path []string) []string {
+	if i.kind == "call" {
+		return f.parameters(i.typ)
+	}
 	s := f.tools.schema(i.kind, i.typ)
 	if s == nil {
 		return nil
@@ -214,6 +242,22 @@ func (f *found) fields(i thing, path []string) []string {
 		}
 	}
 	return blockNames(b)
+}
+
+// parameters are those of the functions of that name.
+func (f *found) parameters(function string) []string {
+	var names []string
+	for _, p := range f.tools.Providers {
+		if of := p.Functions[function]; of != nil {
+			for _, parameter := range of.Parameters {
+				names = append(names, parameter.Name)
+			}
+			if of.Variadic != nil {
+				names = append(names, of.Variadic.Name)
+			}
+		}
+	}
+	return names
 }
 
 // blockNames are the attributes and blocks that can be set.

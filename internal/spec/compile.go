@@ -43,6 +43,7 @@ type provider struct {
 // An item is a resource, a data source, an ephemeral resource or a call.
 type item struct {
 	kind, typ, path, at string
+	place               string // the field that holds it; path, unless it is held twice
 	provider            *provider
 	value               cue.Value
 }
@@ -139,6 +140,10 @@ func (c *compiler) stray(t thing) error {
 			WithHint("say it beside the providers: %s", map[string]string{
 				"$output": "$output: NAME: VALUE", "$settings": "$settings: refresh: false"}[word])
 	}
+	if slices.Contains(ofResource, word) {
+		return c.src.wrong(t.value, "it counts in a resource or a provider, and this is neither").
+			WithHint("say it in what it is for; what several take together is a hidden field or a definition, as in _kept: %s: ...", word)
+	}
 	hint := "what begins with $ is a provider, $output or $settings (docs/spec.md, rule 21)"
 	if best := closest(word, ofPackage); best != "" {
 		hint = "did you mean " + best + "?"
@@ -152,6 +157,10 @@ func (c *compiler) stray(t thing) error {
 func (c *compiler) configure(structs []thing) error {
 	sources := map[string]bool{}
 	for _, t := range structs {
+		if word := name(t.path[len(t.path)-1]); !strings.HasPrefix(word, "$") {
+			return c.src.wrong(t.value, "the name of a provider begins with $").
+				WithHint("call it $%s; a component takes one in a definition, as in #%s: rnd.#Provider", word, word)
+		}
 		p := &provider{path: t.String(), source: t.source, value: t.value}
 		p.schema = c.tools.Providers[p.source]
 		if p.schema == nil {
@@ -250,7 +259,7 @@ func (c *compiler) add(t thing) error {
 	if err := t.value.Err(); err != nil {
 		return c.src.refuse(err)
 	}
-	i := &item{kind: t.kind, typ: t.typ, path: text(t.value, "path"), at: text(t.value, "at"), value: t.value}
+	i := &item{kind: t.kind, typ: t.typ, path: text(t.value, "path"), at: text(t.value, "at"), place: t.String(), value: t.value}
 	if i.at == "" {
 		return c.src.wrong(t.value, "this resource was not there when the specification was first looked at: what exists depends on what is known only after apply").
 			WithHint("decide what exists by values that are in the specification")
@@ -261,8 +270,11 @@ func (c *compiler) add(t thing) error {
 			WithHint("write: $%s: <package>.#Provider, and build the resource from $%s.#Resource", strings.SplitN(i.typ, "_", 2)[0], strings.SplitN(i.typ, "_", 2)[0])
 	}
 	if other := c.items[i.at]; other != nil {
-		return c.src.wrong(t.value, "it is the same resource as %s", other.path).
-			WithHint("derive both from a hidden field or a definition")
+		hint := "derive both from a hidden field or a definition"
+		if other.place == i.place {
+			hint = "a dot in the name of a field divides it like the dots of a path: give one of the two another name"
+		}
+		return c.src.wrong(t.value, "it is the same resource as %s", other.path).WithHint("%s", hint)
 	}
 	c.items[i.at] = i
 	return nil

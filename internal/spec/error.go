@@ -35,11 +35,11 @@ func (s *source) refuse(err error) *Error {
 	var all []string
 	hint := ""
 	for _, e := range errors.Errors(errors.Sanitize(errors.Promote(err, ""))) {
-		message := short(errors.String(e))
+		message := short(carried.ReplaceAllString(errors.String(e), ""))
 		hint = cmp.Or(hint, s.advice(e, message))
 		all = append(all, located(message, s.positions(e)))
 	}
-	p := problem.New(api.Invalid, "evaluating %s:\n%s", s.Name, strings.Join(slices.Compact(all), "\n"))
+	p := problem.New(api.Invalid, "evaluating %s:\n%s", s.Name, strings.Join(unique(all), "\n"))
 	p.Cause, p.Hint = err, hint
 	return &Error{p}
 }
@@ -50,6 +50,21 @@ func located(message string, positions []string) string {
 		return message
 	}
 	return message + ":\n    " + strings.Join(positions, "\n    ")
+}
+
+// carried matches the step in a path that leads into the parts of a text, which nobody
+// has written (docs/spec.md, rule 15).
+var carried = regexp.MustCompile(`\.#parts(\.\d+)*\b`)
+
+// unique is a list without what stands in it before.
+func unique(all []string) []string {
+	var once []string
+	for _, text := range all {
+		if !slices.Contains(once, text) {
+			once = append(once, text)
+		}
+	}
+	return once
 }
 
 // addresses matches what a generated package keeps beside a value.
@@ -90,6 +105,11 @@ func (s *source) position(p token.Pos) string {
 	if !p.IsValid() || s.generated(p.Filename()) {
 		return ""
 	}
+	return s.at(p)
+}
+
+// at is a position as people know the file.
+func (s *script) at(p token.Pos) string {
 	return fmt.Sprintf("%s:%d:%d", s.shown(s.absolute(p.Filename())), p.Line(), p.Column())
 }
 
@@ -136,7 +156,7 @@ func sources(v cue.Value) []token.Pos {
 
 // wrong refuses a value, and names it and where it is.
 func (s *source) wrong(v cue.Value, format string, args ...any) *Error {
-	message := short(v.Path().String() + ": " + fmt.Sprintf(format, args...))
+	message := short(carried.ReplaceAllString(thing{path: v.Path().Selectors()}.String(), "") + ": " + fmt.Sprintf(format, args...))
 	var positions []string
 	if file, line := s.where(v); file != "" {
 		positions = append(positions, fmt.Sprintf("%s:%d", file, line))

@@ -149,7 +149,7 @@ func (s *source) used(all map[string]*schema.Function) map[string]*schema.Functi
 func (s *source) unknownImport(source string) error {
 	p := invalid("%s", located(fmt.Sprintf("import failed: there is no provider %q", source), []string{s.position(s.imports[source])}))
 	if strings.Count(source, "/") != 2 {
-		return p.WithHint("a specification imports providers by their source address, such as registry.opentofu.org/hashicorp/random, CUE's own packages, and packages of its own module (%s)", s.Module)
+		return p.WithHint("%s", s.importable())
 	}
 	return p.WithHint("run: assize spec init")
 }

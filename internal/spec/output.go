@@ -20,8 +20,8 @@ func (c *compiler) outputs() error {
 		return nil
 	}
 	it, err := v.Fields()
-	if err != nil {
-		return c.src.refuse(err)
+	if err != nil || v.IncompleteKind() != cue.StructKind {
+		return c.src.wrong(v, "each output has a name").WithHint("write: $output: NAME: VALUE")
 	}
 	c.out.Outputs = map[string]map[string]any{}
 	for it.Next() {
@@ -66,8 +66,11 @@ func (c *compiler) settings(s *Specification) error {
 			}
 			s.NoRefresh = !refresh
 		default:
-			return invalid("$settings.%s is not a setting (the block takes state and refresh)", name).
-				WithHint("policies are named by whoever runs assize, not by a specification")
+			wrong := invalid("$settings.%s is not a setting (the block takes state and refresh)", name)
+			if best := closest(name, []string{"state", "refresh"}); best != "" {
+				return wrong.WithHint("did you mean %s?", best)
+			}
+			return wrong.WithHint("policies are named by whoever runs assize, not by a specification")
 		}
 	}
 	return nil

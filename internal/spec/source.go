@@ -2,6 +2,9 @@ package spec
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
 	"maps"
 	"path"
 	"slices"
@@ -36,13 +39,12 @@ func parse(t script) (*source, error) {
 	s := &source{script: t, imports: map[string]token.Pos{}, words: map[string]bool{}, tops: map[string]token.Pos{}, definitions: definitions{taken: map[string]bool{}}}
 	w := &walker{script: &s.script, load: func(string) error { return nil }, visit: s.note,
 		follow: func(full string, at token.Pos) { s.imports[full] = at }}
-	err := w.walk()
-	if err == nil && w.own == 0 {
-		err = invalid("%s holds no CUE file of the package %s", s.Name, Package).
-			WithHint("a specification begins with: package %s", Package)
+	if err := w.walk(); err != nil {
+		return nil, s.refuse(err).WithHint("in CUE a field is name: value, and one struct is built from another with &, as in web: $random.#Resource.random_pet & {length: 2}")
 	}
-	if err != nil {
-		return nil, s.refuse(err)
+	if w.own == 0 {
+		return nil, invalid("%s holds no CUE file of the package %s", s.Name, Package).
+			WithHint("a specification begins with: package %s", Package)
 	}
 	return s, nil
 }
@@ -112,9 +114,9 @@ func (w *walker) pkg(dir, name string) error {
 }
 
 // in are the files in a directory.
-func (w *walker) in(dir string) []string {
+func (s *script) in(dir string) []string {
 	return slices.Sorted(func(yield func(string) bool) {
-		for name := range maps.Keys(w.Files) {
+		for name := range maps.Keys(s.Files) {
 			if path.Dir(name) == dir && ofCUE(path.Base(name)) && !yield(name) {
 				return
 			}
@@ -162,7 +164,15 @@ func (w *walker) imports(f *ast.File) error {
 		}
 		if !own {
 			w.follow(full, spec.Pos())
-		} else if err := w.pkg(path.Join(home, rel), name); err != nil {
+			continue
+		}
+		dir := path.Join(home, rel)
+		err = w.pkg(dir, name)
+		if errors.Is(err, fs.ErrNotExist) {
+			return invalid("%s", located(fmt.Sprintf("import failed: there is no directory %s for %q", w.shown(dir), text), []string{w.at(spec.Pos())})).
+				WithHint("the module %s begins in %s: correct the path, or make the directory", w.Module, w.shown(home))
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -53,10 +53,13 @@ func (t thing) String() string {
 
 // name is that of a field, or the number of an element.
 func name(s cue.Selector) string {
-	if s.LabelType() == cue.IndexLabel {
+	switch s.LabelType() {
+	case cue.IndexLabel:
 		return strconv.Itoa(s.Index())
+	case cue.StringLabel:
+		return s.Unquoted()
 	}
-	return s.Unquoted()
+	return s.String()
 }
 
 // survey walks what the specification says. Only what can be read is looked at: what
@@ -104,8 +107,7 @@ func (f *found) look(v cue.Value, at []cue.Selector) {
 }
 
 // ofPackage and ofResource are the fields that begin with $, by what they stand in
-// (docs/spec.md, rule 21). Those of a resource or a provider may stand in a struct
-// that one is unified with.
+// (docs/spec.md, rule 21).
 var (
 	ofPackage  = []string{"$output", "$settings"}
 	ofResource = []string{"$depends_on", "$from", "$import", "$lifecycle", "$version"}
@@ -114,7 +116,7 @@ var (
 // meant reports whether a field that begins with $ has a meaning at a path.
 func meant(at []cue.Selector) bool {
 	word := name(at[len(at)-1])
-	return len(at) == 1 && slices.Contains(ofPackage, word) || slices.Contains(ofResource, word)
+	return len(at) == 1 && slices.Contains(ofPackage, word)
 }
 
 // alias reports whether a field is nothing but another name of a resource that

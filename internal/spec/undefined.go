@@ -8,6 +8,7 @@ import (
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/errors"
 	"cuelang.org/go/cue/format"
+	"cuelang.org/go/cue/literal"
 	"cuelang.org/go/cue/parser"
 	"cuelang.org/go/cue/token"
 
@@ -30,6 +31,11 @@ func (s *source) undefined(e errors.Error) string {
 	word, _, _ := ast.LabelName(sel.Sel)
 	switch section := of[strings.LastIndex(of, ".")+1:]; {
 	case slices.Contains(sections, section):
+		for _, other := range sections {
+			if slices.Contains(s.found.types(other), word) {
+				return word + " is in " + other + ", not in " + section + ": write " + strings.TrimSuffix(of, section) + other + "." + word
+			}
+		}
 		return "no provider that is imported has " + word + " in " + section + meantOr(word, s.found.types(section))
 	case slices.Contains(sections, word):
 		return "resources are built from the field of a provider: write $random: " + of + ".#Provider, and then $random." + word
@@ -67,6 +73,48 @@ func (s *source) selectorAt(at token.Pos) *ast.SelectorExpr {
 	return found
 }
 
+// declares reports whether a loop or a condition in the package makes a field of this
+// name, and whether a file of it imports a package by that name.
+func (s *source) declares(name string) (made, imported bool) {
+	for _, file := range s.in(s.Dir) {
+		f, err := parser.ParseFile(file, s.Files[file])
+		if err != nil || f.PackageName() != Package {
+			continue
+		}
+		for spec := range f.ImportSpecs() {
+			path, _ := literal.Unquote(spec.Path.Value)
+			imported = imported || importName(spec, path) == name
+		}
+		for _, d := range f.Decls {
+			if c, ok := d.(*ast.Comprehension); ok {
+				made = made || declared(c.Value, name)
+			}
+		}
+	}
+	return made, imported
+}
+
+// importName is what a file calls a package that it imports.
+func importName(spec *ast.ImportSpec, path string) string {
+	if spec.Name != nil {
+		return spec.Name.Name
+	}
+	return path[strings.LastIndexAny(path, "/:")+1:]
+}
+
+// declared reports whether a struct has a field of this name.
+func declared(value ast.Expr, name string) bool {
+	st, ok := value.(*ast.StructLit)
+	return ok && slices.ContainsFunc(st.Elts, func(d ast.Decl) bool {
+		field, ok := d.(*ast.Field)
+		if !ok {
+			return false
+		}
+		label, _, err := ast.LabelName(field.Label)
+		return err == nil && label == name
+	})
+}
+
 // definitions are what may follow a provider or the tool's own functions.
 func (f *found) definitions() []string {
 	names := slices.Clone(sections)
@@ -82,6 +130,9 @@ func (f *found) types(section string) []string {
 	for _, p := range f.tools.Providers {
 		of := map[string]map[string]*schema.Schema{"#Resource": p.Resources, "#Data": p.Data, "#Ephemeral": p.Ephemeral}[section]
 		names = append(names, slices.Collect(maps.Keys(of))...)
+		if section == "#Function" {
+			names = append(names, slices.Collect(maps.Keys(p.Functions))...)
+		}
 	}
 	return slices.Compact(slices.Sorted(slices.Values(names)))
 }

@@ -27,7 +27,7 @@ func (c *compiler) expression(v cue.Value, at string) (expression, error) {
 		return address(ref), nil
 	}
 	if call := v.LookupPath(cue.MakePath(cue.Def("call"))); call.Exists() {
-		return c.call(call)
+		return c.call(v, call)
 	}
 	if parts := v.LookupPath(cue.MakePath(cue.Def("parts"))); parts.Exists() {
 		return c.template(v, parts)
@@ -111,8 +111,8 @@ func (c *compiler) lookup(ref string) cue.Value {
 	return item.value.LookupPath(cue.MakePath(path...))
 }
 
-// call is a call of one of the tool's functions.
-func (c *compiler) call(call cue.Value) (expression, error) {
+// call is the value that one of the tool's functions returns.
+func (c *compiler) call(v, call cue.Value) (expression, error) {
 	name, _ := call.LookupPath(cue.ParsePath("name")).String()
 	it, err := call.LookupPath(cue.ParsePath("args")).List()
 	if err != nil {
@@ -126,14 +126,38 @@ func (c *compiler) call(call cue.Value) (expression, error) {
 		}
 		args = append(args, arg.code())
 	}
+	if err := c.counted(v, name, len(args)); err != nil {
+		return nil, err
+	}
 	return code(name + "(" + strings.Join(args, ", ") + ")"), nil
+}
+
+// counted refuses a call with more or fewer arguments than the function takes.
+func (c *compiler) counted(v cue.Value, name string, given int) error {
+	f := c.tools.Functions[name]
+	if f == nil {
+		return nil
+	}
+	least, takes := len(f.Parameters), []string{}
+	for _, p := range f.Parameters {
+		takes = append(takes, p.Name)
+	}
+	if f.Variadic != nil {
+		takes = append(takes, f.Variadic.Name+"...")
+	}
+	if given >= least && (f.Variadic != nil || given == least) {
+		return nil
+	}
+	return c.src.wrong(v, "%s is called with %d arguments, and takes %d", name, given, least).
+		WithHint("write (tofu.#%s & {#args: [%s]}).result", name, strings.Join(takes, ", "))
 }
 
 // argument is a value that must be there.
 func (c *compiler) argument(v cue.Value) (expression, error) {
 	e, err := c.expression(v, "")
 	if err == nil && e == nil {
-		return nil, c.src.wrong(v, "the value is needed here, and it has none")
+		return nil, c.src.wrong(v, "the value is needed here, and it has none").
+			WithHint("give it a value: what stands there is only a type or a constraint")
 	}
 	return e, err
 }
@@ -158,7 +182,8 @@ func (c *compiler) template(v, parts cue.Value) (expression, error) {
 		case plain, code:
 			all = append(all, e)
 		default:
-			return nil, c.src.wrong(it.Value(), "a list or a struct cannot stand in a text")
+			return nil, c.src.wrong(it.Value(), "a list or a struct cannot stand in a text").
+				WithHint("of a resource, take an attribute, as in \\(name.id); of a list, what tofu.#join or tofu.#jsonencode makes of it")
 		}
 	}
 	if s, err := v.String(); err == nil && !slices.ContainsFunc(all, func(e expression) bool { _, is := e.(code); return is }) {
