@@ -27,9 +27,7 @@ func (s *Stack) returnGained() error {
 		return unreadable(from, err)
 	}
 	if gained := gained(was, now); !bytes.Equal(was, gained) {
-		if err := os.WriteFile(path, gained, 0o644); err != nil {
-			return unwritable(path, err)
-		}
+		return placeAs(0o644, bytes.NewReader(gained), path)
 	}
 	return nil
 }

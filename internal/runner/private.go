@@ -125,7 +125,7 @@ func (s *Stack) refuseLinks() error {
 func refuseLink(home string) error {
 	info, err := os.Lstat(home)
 	if err == nil && !info.IsDir() {
-		return problem.New(api.Conflict, "%s is no directory; plans would be written elsewhere", home).WithHint("remove it")
+		return problem.New(api.Conflict, "%s is no directory; what belongs there would be written elsewhere", home).WithHint("remove it")
 	}
 	return nil
 }

@@ -125,7 +125,10 @@ func (s *Stack) Save(p *Planned, file string, warrant []byte) error {
 
 // place writes a file for its owner alone, completely or not at all. It does
 // not follow a link at path.
-func place(r io.Reader, path string) error {
+func place(r io.Reader, path string) error { return placeAs(0o600, r, path) }
+
+// placeAs is place for a file that others may read.
+func placeAs(mode fs.FileMode, r io.Reader, path string) error {
 	tmp, err := os.CreateTemp(filepath.Dir(path), placedPrefix) // 0600
 	if err != nil {
 		return unwritable(path, err)
@@ -134,7 +137,7 @@ func place(r io.Reader, path string) error {
 	// So that nobody sweeps it up; without locks nobody sweeps.
 	_ = syscall.Flock(int(tmp.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	_, err = io.Copy(tmp, r)
-	err = errors.Join(err, tmp.Sync())
+	err = errors.Join(err, tmp.Chmod(mode), tmp.Sync())
 	if err == nil {
 		err = os.Rename(tmp.Name(), path)
 	}

@@ -128,14 +128,28 @@ func (s *Stack) Vendor(ctx context.Context) ([]string, error) {
 	}
 	names := slices.Sorted(maps.Keys(files))
 	for _, name := range names {
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			return nil, unwritable(name, err)
-		}
-		if err := os.WriteFile(name, files[name], 0o644); err != nil {
-			return nil, unwritable(name, err)
+		if err := vendor(name, files[name]); err != nil {
+			return nil, err
 		}
 	}
 	return names, nil
+}
+
+// vendor writes a file below cue.mod. A checkout could carry a link there, to have
+// files of others overwritten: nothing is written through one.
+func vendor(name string, data []byte) error {
+	module, rel, _ := strings.Cut(name, string(filepath.Separator)+"cue.mod"+string(filepath.Separator))
+	dir := filepath.Join(module, "cue.mod")
+	for _, step := range append([]string{""}, strings.Split(filepath.Dir(rel), string(filepath.Separator))...) {
+		dir = filepath.Join(dir, step)
+		if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+			return unwritable(dir, err)
+		}
+		if err := refuseLink(dir); err != nil {
+			return err
+		}
+	}
+	return placeAs(0o644, bytes.NewReader(data), name)
 }
 
 // write puts the configuration in place.
@@ -168,6 +182,11 @@ func (s *Stack) makeSpec() error {
 	}
 	if err := makePrivate(s.Session.Dir); err != nil {
 		return err
+	}
+	for _, data := range []string{s.askedIn(), filepath.Join(s.Session.Dir, ".terraform")} { // the tool writes through links
+		if err := cmp.Or(refuseLink(data), refuseLink(filepath.Join(data, "providers"))); err != nil {
+			return err
+		}
 	}
 	return s.refuseOthers()
 }
@@ -204,10 +223,7 @@ func copyOver(from, to string) error {
 	if was, err := os.ReadFile(to); err == nil && bytes.Equal(was, data) {
 		return nil
 	}
-	if err := os.WriteFile(to, data, 0o644); err != nil {
-		return unwritable(to, err)
-	}
-	return nil
+	return placeAs(0o644, bytes.NewReader(data), to)
 }
 
 // equip hands an evaluation what a specification can be made of, and returns it: the
