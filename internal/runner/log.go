@@ -27,11 +27,14 @@ func (s *Stack) Log(e identity.Entry) error {
 		return err
 	}
 	path := filepath.Join(home, logName)
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
 	if err != nil {
 		return unwritable(path, err)
 	}
 	defer f.Close() // and with it the lock
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return unwritable(path, errors.Join(err, errIrregular))
+	}
 	// Where a file system knows no locks, two applies of one stack at once are kept
 	// apart by the lock of the state.
 	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
@@ -76,10 +79,15 @@ func lastEntry(f *os.File) (identity.Entry, int64, error) {
 // Entries are those of the stack's log, verified from the first to the last.
 func (s *Stack) Entries() ([]identity.Entry, error) {
 	path := filepath.Join(s.home(), logName)
-	data, err := os.ReadFile(path)
+	f, err := openRegular(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
+	if err != nil {
+		return nil, unreadable(path, err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(f)
 	if err != nil {
 		return nil, unreadable(path, err)
 	}

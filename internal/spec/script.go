@@ -1,8 +1,6 @@
 package spec
 
 import (
-	"io"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -122,7 +120,7 @@ func (t *reader) load(dir string) error {
 		}
 		data, err := readFile(t.path(name), textMax-t.size)
 		if err != nil {
-			return problem.New(api.Invalid, "%s cannot be read: %w", t.shown(name), err)
+			return invalid("%s cannot be read: %v", t.shown(name), cause(err)).WithHint("a specification consists of files of text: remove it, or put what it leads to in its place")
 		}
 		t.Files[name], t.size = data, t.size+len(data)
 		if t.size >= textMax || len(t.Files) > filesMax {
@@ -141,24 +139,6 @@ func (t *reader) path(name string) string {
 // ofCUE reports whether CUE reads a file of this name.
 func ofCUE(name string) bool {
 	return path.Ext(name) == ".cue" && !strings.HasPrefix(name, "_") && !strings.HasPrefix(name, ".")
-}
-
-// readFile reads a regular file, and not more of it than the limit and a byte. What is
-// no regular file might never end.
-func readFile(name string, limit int) ([]byte, error) {
-	info, err := os.Stat(name)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fs.ErrInvalid
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, int64(limit)+1))
 }
 
 // shown is a file as a person knows it: relative to the specification.
