@@ -54,7 +54,7 @@ func located(message string, positions []string) string {
 
 // carried matches the step in a path that leads into the parts of a text, which nobody
 // has written (docs/spec.md, rule 15).
-var carried = regexp.MustCompile(`\.#parts(\.\d+)*\b`)
+var carried = regexp.MustCompile(`\.#(parts|call\.args)(\.\d+)*\b`)
 
 // unique is a list without what stands in it before.
 func unique(all []string) []string {

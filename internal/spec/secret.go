@@ -21,7 +21,7 @@ func (c *compiler) secret(v cue.Value, seen map[string]bool) bool {
 			}
 		}
 	}
-	if call := v.LookupPath(cue.MakePath(cue.Def("call"))); call.Exists() {
+	if call := called(v); call.Exists() {
 		switch name, _ := call.LookupPath(cue.ParsePath("name")).String(); name {
 		case "sensitive":
 			return true

@@ -26,7 +26,7 @@ func (c *compiler) expression(v cue.Value, at string) (expression, error) {
 		c.refer(ref, v)
 		return address(ref), nil
 	}
-	if call := v.LookupPath(cue.MakePath(cue.Def("call"))); call.Exists() {
+	if call := called(v); call.Exists() {
 		return c.call(v, call)
 	}
 	if parts := v.LookupPath(cue.MakePath(cue.Def("parts"))); parts.Exists() {
@@ -53,15 +53,26 @@ func (c *compiler) expression(v cue.Value, at string) (expression, error) {
 
 // references are the addresses that a value carries besides that of its own place.
 func references(v cue.Value, own string) []string {
-	refs := v.LookupPath(cue.MakePath(cue.Def("refs")))
+	refs := beside(v, "refs")
 	if !refs.Exists() {
-		if refs = either(v).LookupPath(cue.MakePath(cue.Def("refs"))); !refs.Exists() {
-			return nil
-		}
+		return nil
 	}
 	return slices.DeleteFunc(keys(refs), func(ref string) bool {
 		return ref == own || strings.HasPrefix(ref, nowhere) || strings.HasPrefix(ref, "one("+nowhere)
 	})
+}
+
+// called is the call of a function of the tool that makes a value; it does not exist for
+// any other value.
+func called(v cue.Value) cue.Value { return beside(v, "call") }
+
+// beside is a definition beside a value, also where it is still one of two.
+func beside(v cue.Value, definition string) cue.Value {
+	path := cue.MakePath(cue.Def(definition))
+	if found := v.LookupPath(path); found.Exists() {
+		return found
+	}
+	return either(v).LookupPath(path)
 }
 
 // unplaced reports whether a value is to come from a resource without an address. The
