@@ -21,6 +21,7 @@ type agent struct {
 	environ []string // of that
 	dir     string   // the repository
 	policy  string
+	temp    string // of the server
 	session *mcp.ClientSession
 	errors  bytes.Buffer
 	mu      sync.Mutex
@@ -58,13 +59,13 @@ func hire(t *testing.T) *agent {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &agent{t: t, program: bin, dir: t.TempDir(), policy: filepath.Join(t.TempDir(), "no-delete.cue")}
+	a := &agent{t: t, program: bin, dir: t.TempDir(), policy: filepath.Join(t.TempDir(), "no-delete.cue"), temp: t.TempDir()}
 	a.write("estate.cue", agentSpecification)
 	if err := os.WriteFile(a.policy, []byte(noDelete), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	a.environ = append(os.Environ(), "PATH="+tools+string(os.PathListSeparator)+os.Getenv("PATH"),
-		"TF_CLI_CONFIG_FILE="+filepath.Join(tools, "tofurc"), "CHECKPOINT_DISABLE=1")
+		"TF_CLI_CONFIG_FILE="+filepath.Join(tools, "tofurc"), "CHECKPOINT_DISABLE=1", "TMPDIR="+a.temp)
 	cmd := exec.Command(bin, "mcp", "--policy", a.policy)
 	cmd.Dir, cmd.Env, cmd.Stderr = a.dir, a.environ, &a.errors
 	client := mcp.NewClient(&mcp.Implementation{Name: "agent", Version: "1"}, &mcp.ClientOptions{
@@ -243,5 +244,75 @@ func TestAgent(t *testing.T) {
 	defer a.mu.Unlock()
 	if len(a.told) == 0 {
 		t.Error("it was told nothing of the progress")
+	}
+}
+
+// TestAgentElsewhere: an agent works on any stack of the repository, and on nothing that
+// is none.
+func TestAgentElsewhere(t *testing.T) {
+	t.Parallel()
+	a := hire(t)
+	for _, dir := range []string{".git", "infra"} { // it is a checkout
+		if err := os.Mkdir(filepath.Join(a.dir, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a.write("infra/estate.cue", strings.Replace(agentSpecification, "web:", "db:", 1))
+	stack := map[string]any{"stack": "infra"}
+	with := func(key, value string) map[string]any { return map[string]any{"stack": "infra", key: value} }
+	if got := a.call("check", stack); got.ExitCode != 0 {
+		t.Errorf("check: %+v", got)
+	}
+	if got := a.call("apply", stack); !got.Refused || !strings.Contains(got.Text, "call the tool plan first") {
+		t.Errorf("apply of no plan: %+v", got)
+	}
+	for _, tool := range []string{"plan", "show_plan", "policy_check", "apply"} {
+		if got := a.call(tool, with("name", "first")); got.Refused || got.ExitCode != 0 {
+			t.Errorf("%s: %+v", tool, got)
+		}
+	}
+	if got := a.call("state_query", with("expression", "len(resources)")); got.ExitCode != 0 || strings.TrimSpace(got.Output) != "2" {
+		t.Errorf("state_query: %+v", got)
+	}
+	if a.exists() != "" {
+		t.Errorf("in the other stack there is %s", a.exists())
+	}
+	for _, tool := range []string{"check", "plan"} {
+		if got := a.call(tool, map[string]any{"stack": "infra/.assize/spec"}); !got.Refused && got.ExitCode == 0 {
+			t.Errorf("%s of what assize made: %+v", tool, got)
+		}
+	}
+}
+
+// TestAgentOverwrites: what an agent applies may write files, and so the copies by which
+// the server judges. It goes on with none that was changed.
+func TestAgentOverwrites(t *testing.T) {
+	t.Parallel()
+	a := hire(t)
+	copies, err := filepath.Glob(filepath.Join(a.temp, "assize-mcp-*", "0", "no-delete.cue"))
+	if err != nil || len(copies) != 1 {
+		t.Fatalf("%v, %v", copies, err)
+	}
+	a.write("file.cue", `package estate
+
+import "registry.opentofu.org/hashicorp/local"
+
+$local: local.#Provider
+
+free: $local.#Resource.local_file & {filename: "`+copies[0]+`", content: "// anything goes\n"}
+`)
+	for _, tool := range []string{"plan", "apply"} {
+		if got := a.call(tool, nil); got.Refused || got.ExitCode != 0 {
+			t.Fatalf("%s: %+v", tool, got)
+		}
+	}
+	a.write("estate.cue", strings.Replace(agentSpecification, "api:", "_api:", 1))
+	for _, tool := range []string{"plan", "apply", "policy_check"} {
+		if got := a.call(tool, nil); !got.Refused {
+			t.Errorf("%s by a policy of the agent's: %+v", tool, got)
+		}
+	}
+	if a.exists() != "free api web" {
+		t.Errorf("there is %s", a.exists())
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/assize-iac/assize/api"
@@ -88,6 +89,10 @@ func (w where) find(g *Globals) (target, error) {
 	key, err := stackKey(cfg, w.dir, args)
 	if err != nil {
 		return target{}, err
+	}
+	if slices.Contains(strings.Split(key.Path, "/"), ".assize") {
+		return target{}, problem.New(api.Invalid, "%s belongs to assize: it is no stack", key.Path).
+			WithHint("name the stack that it was made for")
 	}
 	if w.key != "" && !holdsConfiguration(filepath.Join(cfg.Root, filepath.FromSlash(key.Path))) {
 		return target{}, problem.New(api.NotFound, "%s is no stack: there is no configuration in it", key.Path).

@@ -62,8 +62,20 @@ func (p *pinned) take(path string, i int) (policy, error) {
 			WithHint("name it from the root of the file system, so that it means the same wherever the server is started")
 	}
 	to := filepath.Join(p.dir, strconv.Itoa(i), filepath.Base(path))
+	digest, err := read(path, func(rel string, data []byte) error {
+		into := filepath.Join(to, rel)
+		return errors.Join(os.MkdirAll(filepath.Dir(into), 0o700), os.WriteFile(into, data, 0o600))
+	})
+	if err != nil {
+		return policy{}, problem.New(api.NotFound, "the policy %s cannot be read: %w", path, err)
+	}
+	return policy{name: path, copy: to, digest: digest}, nil
+}
+
+// read visits each file of a policy, and returns the digest of all of them.
+func read(path string, visit func(rel string, data []byte) error) (digest string, err error) {
 	h := sha256.New()
-	err := filepath.WalkDir(path, func(name string, e fs.DirEntry, err error) error {
+	err = filepath.WalkDir(path, func(name string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return err
 		}
@@ -80,13 +92,22 @@ func (p *pinned) take(path string, i int) (policy, error) {
 		} else {
 			fmt.Fprintf(h, "%q %d\n%s\n", filepath.ToSlash(rel), len(data), data)
 		}
-		into := filepath.Join(to, rel)
-		return errors.Join(os.MkdirAll(filepath.Dir(into), 0o700), os.WriteFile(into, data, 0o600))
+		return visit(rel, data)
 	})
-	if err != nil {
-		return policy{}, problem.New(api.NotFound, "the policy %s cannot be read: %w", path, err)
+	return fmt.Sprintf("sha256:%x", h.Sum(nil)), err
+}
+
+// whole refuses to go on with a copy that is not what was read when the server started.
+// What an agent applies runs as the same user, and may write what the server wrote.
+func (p *pinned) whole() error {
+	for _, file := range p.files {
+		digest, err := read(file.copy, func(string, []byte) error { return nil })
+		if err != nil || digest != file.digest {
+			return problem.New(api.Conflict, "the server's copy of the policy %s was changed", file.name).
+				WithHint("nothing is planned or applied any more; whoever started the server has to look into this, and start it anew")
+		}
 	}
-	return policy{name: path, copy: to, digest: fmt.Sprintf("sha256:%x", h.Sum(nil))}, nil
+	return nil
 }
 
 func (p *pinned) copies() []string {

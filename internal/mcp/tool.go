@@ -1,8 +1,10 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -14,20 +16,21 @@ import (
 	"github.com/assize-iac/assize/internal/problem"
 )
 
-// A Stack names the one that a tool is about.
-type Stack struct {
+// An At names the stack that a tool is about. It is not called Stack: embedded in another
+// struct, that name would hide the field from the schema that agents are given.
+type At struct {
 	Stack string `json:"stack,omitempty" jsonschema:"path or path:instance, from the root of the repository; left out, the directory of the server"`
 }
 
 // A Plan names a saved plan of a stack.
 type Plan struct {
-	Stack
+	At
 	Name string `json:"name,omitempty" jsonschema:"what the saved plan is called: letters, digits, - and _; left out, the one plan that every stack has"`
 }
 
 // A Query is an expression over a state.
 type Query struct {
-	Stack
+	At
 	Expression string `json:"expression" jsonschema:"a CUE expression over resources and outputs, such as: [for r in resources if r.type == \"random_pet\" {r.values.id}]"`
 }
 
@@ -49,25 +52,36 @@ type Planned struct {
 func (s *server) register(m *mcp.Server) {
 	no := false
 	reads := &mcp.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: &no}
-	mcp.AddTool(m, &mcp.Tool{Name: "check", Annotations: reads,
+	add(m, &mcp.Tool{Name: "check", Annotations: reads,
 		Description: "Evaluate the specification in CUE against its providers. Nothing is planned."}, s.check)
-	mcp.AddTool(m, &mcp.Tool{Name: "plan", Annotations: &mcp.ToolAnnotations{DestructiveHint: &no},
+	add(m, &mcp.Tool{Name: "plan", Annotations: &mcp.ToolAnnotations{DestructiveHint: &no},
 		Description: "Plan one stack, have the policies of this server judge the plan, and save it. A plan that violates a policy is not saved (exit code 5)."}, s.plan)
-	mcp.AddTool(m, &mcp.Tool{Name: "show_plan", Annotations: reads,
+	add(m, &mcp.Tool{Name: "show_plan", Annotations: reads,
 		Description: "Show what a saved plan would do, and what the policies say of it."}, s.showPlan)
-	mcp.AddTool(m, &mcp.Tool{Name: "apply", Annotations: &mcp.ToolAnnotations{},
+	add(m, &mcp.Tool{Name: "apply", Annotations: &mcp.ToolAnnotations{},
 		Description: "Apply a saved plan, exactly. The policies of this server judge it again first; a plan that is stale is refused (exit code 3)."}, s.apply)
-	mcp.AddTool(m, &mcp.Tool{Name: "state_query", Annotations: reads,
+	add(m, &mcp.Tool{Name: "state_query", Annotations: reads,
 		Description: "Evaluate a CUE expression over what exists. Sensitive values are masked."}, s.query)
-	mcp.AddTool(m, &mcp.Tool{Name: "graph", Annotations: reads,
+	add(m, &mcp.Tool{Name: "graph", Annotations: reads,
 		Description: "Show the stacks of the repository and what depends on what."}, s.graph)
-	mcp.AddTool(m, &mcp.Tool{Name: "policy_check", Annotations: reads,
+	add(m, &mcp.Tool{Name: "policy_check", Annotations: reads,
 		Description: "Have the policies of this server judge a saved plan, and nothing else."}, s.policyCheck)
-	mcp.AddTool(m, &mcp.Tool{Name: "policy_test", Annotations: reads,
+	add(m, &mcp.Tool{Name: "policy_test", Annotations: reads,
 		Description: "Run the tests of policies in a directory of the repository."}, s.policyTest)
 }
 
-func (s *server) check(ctx context.Context, req *mcp.CallToolRequest, in Stack) (*mcp.CallToolResult, Outcome, error) {
+// add adds a tool. What it refuses is told with what to do about it.
+func add[In, Out any](m *mcp.Server, t *mcp.Tool, do mcp.ToolHandlerFor[In, Out]) {
+	mcp.AddTool(m, t, func(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
+		result, out, err := do(ctx, req, in)
+		if hint := problem.Hint(err); hint != "" {
+			err = fmt.Errorf("%w; %s", err, hint)
+		}
+		return result, out, err
+	})
+}
+
+func (s *server) check(ctx context.Context, req *mcp.CallToolRequest, in At) (*mcp.CallToolResult, Outcome, error) {
 	o, err := s.about(ctx, req, in, "spec", "check")
 	return nil, o, err
 }
@@ -81,7 +95,7 @@ func (s *server) query(ctx context.Context, req *mcp.CallToolRequest, in Query) 
 	if err := safe(in.Expression); err != nil {
 		return nil, Outcome{}, err
 	}
-	o, err := s.about(ctx, req, in.Stack, "state", "query", in.Expression)
+	o, err := s.about(ctx, req, in.At, "state", "query", in.Expression)
 	return nil, o, err
 }
 
@@ -92,11 +106,14 @@ func (s *server) plan(ctx context.Context, req *mcp.CallToolRequest, in Plan) (*
 	}
 	s.working.Lock()
 	defer s.working.Unlock()
+	if err := s.policies.whole(); err != nil {
+		return nil, Planned{}, err
+	}
 	args := append([]string{"plan"}, s.policies.flags()...)
 	if in.Name != "" {
 		args = append(args, "--out", at.file)
 	}
-	o, err := s.about(ctx, req, in.Stack, args...)
+	o, err := s.about(ctx, req, in.At, args...)
 	if err != nil {
 		return nil, Planned{}, err
 	}
@@ -114,12 +131,12 @@ func (s *server) apply(ctx context.Context, req *mcp.CallToolRequest, in Plan) (
 	}
 	s.working.Lock()
 	defer s.working.Unlock()
-	if err := at.there(); err != nil {
+	if err := cmp.Or(at.there(), s.policies.whole()); err != nil {
 		return nil, Outcome{}, err
 	}
 	args := append([]string{"apply"}, s.policies.flags()...)
 	if in.Name == "" {
-		o, err := s.about(ctx, req, in.Stack, args...)
+		o, err := s.about(ctx, req, in.At, args...)
 		return nil, o, err
 	}
 	o, err := s.in(ctx, req, at.dir, append(args, at.file)...)
@@ -143,7 +160,7 @@ func (s *server) policyCheck(ctx context.Context, req *mcp.CallToolRequest, in P
 	if err != nil {
 		return nil, Outcome{}, err
 	}
-	if err := at.there(); err != nil {
+	if err := cmp.Or(at.there(), s.policies.whole()); err != nil {
 		return nil, Outcome{}, err
 	}
 	o, err := s.in(ctx, req, at.dir, append([]string{"policy", "check", "--show", at.file}, s.policies.flags()...)...)
@@ -163,7 +180,7 @@ func (s *server) policyTest(ctx context.Context, req *mcp.CallToolRequest, in Fi
 
 // about runs a command about a stack: the one that is named, or the directory of the
 // server.
-func (s *server) about(ctx context.Context, req *mcp.CallToolRequest, in Stack, args ...string) (Outcome, error) {
+func (s *server) about(ctx context.Context, req *mcp.CallToolRequest, in At, args ...string) (Outcome, error) {
 	if in.Stack != "" {
 		if err := safe(in.Stack); err != nil {
 			return Outcome{}, err
@@ -190,8 +207,8 @@ var planName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$`)
 // place is where a saved plan is, in the private directory of its stack and nowhere
 // else (docs/mcp.md, rule 5).
 func (s *server) place(in Plan) (saved, error) {
-	path, instance, _ := strings.Cut(in.Stack.Stack, ":")
-	for _, word := range []string{in.Stack.Stack, in.Name} {
+	path, instance, _ := strings.Cut(in.Stack, ":")
+	for _, word := range []string{in.Stack, in.Name} {
 		if word != "" {
 			if err := safe(word); err != nil {
 				return saved{}, err
