@@ -274,6 +274,11 @@ func TestAgentElsewhere(t *testing.T) {
 	if got := a.call("state_query", with("expression", "len(resources)")); got.ExitCode != 0 || strings.TrimSpace(got.Output) != "2" {
 		t.Errorf("state_query: %+v", got)
 	}
+	for _, tool := range []string{"plan", "apply"} {
+		if got := a.call(tool, map[string]any{"stack": "infra:prod", "name": "second"}); got.Refused || got.ExitCode != 0 {
+			t.Errorf("%s of an instance: %+v", tool, got)
+		}
+	}
 	if a.exists() != "" {
 		t.Errorf("in the other stack there is %s", a.exists())
 	}

@@ -48,6 +48,7 @@ second Ctrl-C makes it stop at once, and what it did last may be lost.
   assize apply
   assize apply infra/network:prod
   assize apply review.tfplan -C infra/prod --policy policy/rules.json
+  assize apply review.tfplan infra/network:prod     a file in the directory of the stack
 `
 
 type applyOptions struct {
@@ -68,11 +69,14 @@ func newApplyCmd(g *Globals) *cobra.Command {
 	var o applyOptions
 	var c choice
 	cmd := &cobra.Command{
-		Use:   "apply [FILE | STACK...]",
+		Use:   "apply [FILE [STACK] | STACK...]",
 		Short: "Apply exactly the plans that were judged",
 		Long:  applyHelp + exitHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c.args, o.policies.from = args, c.dir
+			if fileOf(c.dir, args) {
+				c.args = args[1:]
+			}
 			if !c.one() {
 				return applyMany(cmd, g, c, o)
 			}

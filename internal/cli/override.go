@@ -55,11 +55,11 @@ func newOverrideCmd(g *Globals) *cobra.Command {
 	var o overrideOptions
 	var dir string
 	cmd := &cobra.Command{
-		Use:   "override [FILE | STACK...]",
+		Use:   "override [FILE [STACK] | STACK...]",
 		Short: "Let a saved plan pass that soft-mandatory policies refuse",
 		Long:  overrideHelp + exitHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 1 || len(args) == 1 && isPattern(args[0]) {
+			if !fileOf(dir, args) && (len(args) > 1 || len(args) == 1 && isPattern(args[0])) {
 				return overrideMany(cmd, g, choice{dir: dir, args: args, parallel: 1}, o)
 			}
 			o.at, o.file = savedPlan(dir, args)

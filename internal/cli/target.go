@@ -39,12 +39,37 @@ func inDir(dir string) string {
 	return flagged("-C", dir)
 }
 
+// fileOf reports whether arguments are a saved plan and the stack that it is of. Its path
+// is one from the directory of the stack, as everywhere.
+func fileOf(dir string, args []string) bool {
+	if len(args) != 2 || slices.ContainsFunc(args, isPattern) {
+		return false
+	}
+	cfg, err := repo.Settings(dir)
+	if err != nil {
+		return false
+	}
+	key, err := stackKey(cfg, dir, args[1:])
+	if err != nil {
+		return false
+	}
+	path := args[0]
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(cfg.Root, filepath.FromSlash(key.Path), path)
+	}
+	info, err := os.Stat(path)
+	return err == nil && !info.IsDir()
+}
+
 // savedPlan reads an argument that names a saved plan, or the stack that has it.
 // A file counts first: it is what the argument has always been.
 func savedPlan(dir string, args []string) (w where, file string) {
 	w.dir = dir
 	if len(args) == 0 {
 		return w, ""
+	}
+	if len(args) == 2 { // as a plan says it that was saved in a file of a stack elsewhere
+		return where{dir: dir, key: args[1]}, args[0]
 	}
 	path := args[0]
 	if !filepath.IsAbs(path) {

@@ -135,11 +135,10 @@ func (s *server) apply(ctx context.Context, req *mcp.CallToolRequest, in Plan) (
 		return nil, Outcome{}, err
 	}
 	args := append([]string{"apply"}, s.policies.flags()...)
-	if in.Name == "" {
-		o, err := s.about(ctx, req, in.At, args...)
-		return nil, o, err
+	if in.Name != "" {
+		args = append(args, at.file)
 	}
-	o, err := s.in(ctx, req, at.dir, append(args, at.file)...)
+	o, err := s.about(ctx, req, in.At, args...)
 	return nil, o, err
 }
 
