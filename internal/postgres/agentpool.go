@@ -2,11 +2,14 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/identity"
+	"github.com/assize-iac/assize/internal/problem"
 )
 
 const agentPoolID = "pool_"
@@ -135,14 +138,33 @@ func (u *Update) ChangeAgentPool(ctx context.Context, who identity.Principal, id
 const sqlDeleteAgentPool = `
 	DELETE FROM agent_pools WHERE id = @id`
 
-// DeleteAgentPool deletes a pool, and with it the tokens of its agents.
+// sqlPoolUsers knows the words of settings, which are otherwise for the callers, in
+// which clients keep the id of a pool.
+const sqlPoolUsers = `
+	SELECT 'the stack ' || name FROM stacks WHERE organisation = @organisation AND settings->>'agent-pool-id' = @id
+	UNION ALL SELECT 'the project ' || name FROM projects WHERE organisation = @organisation AND settings->>'default-agent-pool-id' = @id
+	UNION ALL SELECT 'the organisation' FROM organisations WHERE id = @organisation AND settings->>'default-agent-pool-id' = @id
+	LIMIT 1`
+
+// DeleteAgentPool deletes a pool, and with it the tokens of its agents. It is refused
+// while something is to be run by them: without its pool that would be run by nobody,
+// or elsewhere than was said (docs/protocol.md, rule 33).
 func (u *Update) DeleteAgentPool(ctx context.Context, who identity.Principal, id string) error {
 	p, err := u.agentPool(ctx, id)
 	if err != nil {
 		return err
 	}
 	return u.guard(ctx, agentPoolCall(who, "agent_pool:delete", identity.OrganisationAdmin, p), func() error {
-		_, err := u.tx.Exec(ctx, sqlDeleteAgentPool, pgx.NamedArgs{"id": id})
+		var user string
+		err := u.tx.QueryRow(ctx, sqlPoolUsers, pgx.NamedArgs{"organisation": p.Organisation, "id": id}).Scan(&user)
+		if err == nil {
+			return problem.New(api.Conflict, "the agent pool is in use: %s is run by it", user).
+				WithHint("give what is run by it another pool or execution mode first")
+		}
+		if !errors.Is(err, pgx.ErrNoRows) {
+			return err
+		}
+		_, err = u.tx.Exec(ctx, sqlDeleteAgentPool, pgx.NamedArgs{"id": id})
 		return err
 	})
 }

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -72,14 +73,27 @@ func (u *Update) RenameSSHKey(ctx context.Context, who identity.Principal, id, n
 const sqlDeleteSSHKey = `
 	DELETE FROM ssh_keys WHERE id = @id`
 
-// DeleteSSHKey deletes a key.
+// sqlUnassignSSHKey knows one word of settings that are otherwise for the callers: the
+// one in which a client keeps the id of a key.
+const sqlUnassignSSHKey = `
+	UPDATE stacks SET settings = settings - 'ssh-key-id' WHERE organisation = @organisation AND settings->>'ssh-key-id' = @id`
+
+// DeleteSSHKey deletes a key. Stacks that it was assigned to have none then: a key
+// that became known must go at once, and where it is missing something fails with a
+// reason (docs/protocol.md, rule 33).
 func (u *Update) DeleteSSHKey(ctx context.Context, who identity.Principal, id string) error {
 	k, err := u.sshKey(ctx, id)
 	if err != nil {
 		return err
 	}
-	return u.guard(ctx, sshKeyCall(who, "ssh_key:delete", identity.VariableWrite, k), func() error {
-		_, err := u.tx.Exec(ctx, sqlDeleteSSHKey, pgx.NamedArgs{"id": id})
+	c := sshKeyCall(who, "ssh_key:delete", identity.VariableWrite, k)
+	return u.guard(ctx, c, func() error {
+		tag, err := u.tx.Exec(ctx, sqlUnassignSSHKey, pgx.NamedArgs{"organisation": k.Organisation, "id": id})
+		if err != nil {
+			return err
+		}
+		c.detail["stacks"] = strconv.FormatInt(tag.RowsAffected(), 10)
+		_, err = u.tx.Exec(ctx, sqlDeleteSSHKey, pgx.NamedArgs{"id": id})
 		return err
 	})
 }

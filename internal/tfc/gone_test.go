@@ -8,7 +8,7 @@ import (
 
 // TestGoneKey: a key that is deleted is assigned to nothing any more, which go-tfe's
 // tests do as well: they delete a key that a workspace has, and want no error
-
+// (docs/protocol.md, rule 33).
 func TestGoneKey(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -27,17 +27,19 @@ func TestGoneKey(t *testing.T) {
 	if got := s.do(t, ann, "DELETE", "/api/v2/ssh-keys/"+ids[0], ""); got.status != http.StatusNoContent {
 		t.Fatalf("%d %s", got.status, got.body)
 	}
-	if got := s.do(t, ann, "GET", workspace, ""); !strings.Contains(string(got.body), ids[0]) { // which is wrong: there is no such key
+	if got := s.do(t, ann, "GET", workspace, ""); got.status != 200 || strings.Contains(string(got.body), ids[0]) {
 		t.Errorf("%d %s", got.status, got.body)
 	}
 	assign(ids[1])
+	third := s.want(t, 201, ann, "POST", "/api/v2/organizations/acme/ssh-keys", document("ssh-keys", map[string]any{"name": "third", "value": "key"}, nil))
+	s.do(t, ann, "DELETE", "/api/v2/ssh-keys/"+third["data"].(map[string]any)["id"].(string), "")
 	if got := s.do(t, ann, "GET", workspace, ""); !strings.Contains(string(got.body), ids[1]) {
 		t.Errorf("%d %s", got.status, got.body)
 	}
 }
 
 // TestPoolInUse: a pool whose agents run something stays: what named it would be run
-// by nobody, or elsewhere.
+// by nobody, or elsewhere (docs/protocol.md, rule 33).
 func TestPoolInUse(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -58,12 +60,12 @@ func TestPoolInUse(t *testing.T) {
 			attributes, relations = map[string]any{user.mode: "agent"}, map[string][2]string{"default-agent-pool": {"agent-pools", pool}}
 		}
 		s.want(t, 200, ann, "PATCH", "/api/v2/"+user.path, document(user.kind, attributes, relations))
-		if got := s.do(t, ann, "DELETE", "/api/v2/agent-pools/"+pool, ""); got.status != http.StatusNoContent { // which is wrong
+		if got := s.do(t, ann, "DELETE", "/api/v2/agent-pools/"+pool, ""); got.status != http.StatusConflict || !strings.Contains(string(got.body), "is run by it") {
 			t.Errorf("%s: %d %s", user.kind, got.status, got.body)
 		}
-		break // the pool is gone
+		s.want(t, 200, ann, "PATCH", "/api/v2/"+user.path, document(user.kind, map[string]any{user.mode: "local"}, nil))
 	}
-	if got := s.do(t, ann, "GET", "/api/v2/workspaces/"+there["workspace"], ""); !strings.Contains(string(got.body), pool) { // which is wrong
-		t.Errorf("%s", got.body)
+	if got := s.do(t, ann, "DELETE", "/api/v2/agent-pools/"+pool, ""); got.status != http.StatusNoContent {
+		t.Errorf("in use no longer: %d %s", got.status, got.body)
 	}
 }
