@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/plan"
@@ -31,7 +32,7 @@ type Stack struct {
 	Step    func(doing string) // told what is being done, for a progress line; may be nil
 
 	specified string                // its own directory, where that holds a specification; then the tool works in another one
-	refresh   bool                  // of a specification: it wants the state refreshed
+	refresh   spec.Refresh          // of a specification: when its state is refreshed
 	places    map[string]spec.Place // of a specification: where things are, by the tool's addresses
 	root      string                // of assize.yaml or the checkout; "" for a directory as it is
 	settings  settings.Effective
@@ -118,9 +119,13 @@ func (s *Stack) Plan(ctx context.Context, o Options) (_ *Planned, err error) {
 	if p.Binding, err = s.Observe(ctx, origin); err != nil {
 		return nil, err
 	}
+	began, looks := time.Now(), s.refreshes(o.Flags, p.Binding.State)
 	at, err := s.stage(filepath.Join(p.private.path, "mirror"), o)
 	if err != nil {
 		return nil, err
+	}
+	if !looks {
+		at.args = append(at.args, "-refresh=false")
 	}
 	p.file = filepath.Join(p.private.path, "plan.tfplan")
 	s.step("planning")
@@ -131,7 +136,13 @@ func (s *Stack) Plan(ctx context.Context, o Options) (_ *Planned, err error) {
 	if err := os.Chmod(p.file, 0o600); err != nil {
 		return nil, problem.New(api.Internal, "%s saved no plan: %w", s.Session.Tool.Name, err)
 	}
-	return p, s.complete(ctx, at, p, o.Flags)
+	if err := s.complete(ctx, at, p, o.Flags); err != nil {
+		return nil, err
+	}
+	if looks {
+		s.noteRefreshed(p, began)
+	}
+	return p, nil
 }
 
 // A stage is where the tool works, with which flags, and how what it shows is
@@ -147,9 +158,6 @@ type stage struct {
 // will come of it, and finds variable files where they really are.
 func (s *Stack) stage(into string, o Options) (stage, error) {
 	at := stage{session: s.Session, args: append(arguments(o.Flags), o.Vars...)}
-	if s.Specified() && !s.refresh {
-		at.args = append(at.args, "-refresh=false")
-	}
 	if o.Overlay == nil {
 		return at, nil
 	}

@@ -68,7 +68,7 @@ func (s *Stack) specify(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.refresh, s.places = !compiled.NoRefresh, compiled.Places
+	s.refresh, s.places = compiled.Refresh, compiled.Places
 	return s.write(compiled.Config)
 }
 

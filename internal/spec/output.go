@@ -4,6 +4,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"cuelang.org/go/cue"
 
@@ -59,12 +60,9 @@ func (c *compiler) settings(s *Specification) error {
 				return err
 			}
 		case "refresh":
-			refresh, err := it.Value().Bool()
-			if err != nil {
-				return c.src.wrong(it.Value(), "$settings.refresh is true or false").
-					WithHint("the tools refresh everything or nothing")
+			if err := c.refresh(it.Value(), s); err != nil {
+				return err
 			}
-			s.NoRefresh = !refresh
 		default:
 			wrong := invalid("$settings.%s is not a setting (the block takes state and refresh)", name)
 			if best := closest(name, []string{"state", "refresh"}); best != "" {
@@ -73,6 +71,23 @@ func (c *compiler) settings(s *Specification) error {
 			return wrong.WithHint("policies are named by whoever runs assize, not by a specification")
 		}
 	}
+	return nil
+}
+
+// refresh reads $settings.refresh: whether a plan looks at everything that the state
+// knows, or for how long it need not once nothing had changed.
+func (c *compiler) refresh(v cue.Value, s *Specification) error {
+	if always, err := v.Bool(); err == nil {
+		s.Refresh.Never = !always
+		return nil
+	}
+	text, err := v.String()
+	age, wrong := time.ParseDuration(text)
+	if err != nil || wrong != nil || age <= 0 {
+		return c.src.wrong(v, "it is true, false, or an age").
+			WithHint(`write $settings: refresh: "1h" to have nothing looked at again for an hour; the tools refresh everything or nothing`)
+	}
+	s.Refresh.Age = age
 	return nil
 }
 

@@ -13,6 +13,7 @@ package spec
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/problem"
@@ -24,10 +25,17 @@ const Package = "estate"
 
 // A Specification is what one directory comes to.
 type Specification struct {
-	Config    []byte           // JSON configuration of the tools; the same specification makes the same bytes
-	Places    map[string]Place // by the tool's address: where things are in the specification
-	Counts    Counts
-	NoRefresh bool // $settings.refresh is false
+	Config  []byte           // JSON configuration of the tools; the same specification makes the same bytes
+	Places  map[string]Place // by the tool's address: where things are in the specification
+	Counts  Counts
+	Refresh Refresh // $settings.refresh
+}
+
+// A Refresh says when a plan looks at everything that the state knows. The zero Refresh
+// is always.
+type Refresh struct {
+	Never bool
+	Age   time.Duration // not if nothing had changed so long ago; 0 is always
 }
 
 // A Place is where something is in a specification.
