@@ -75,7 +75,7 @@ func TestAnyDamage(t *testing.T) {
 		name := put(t, s, string(content(size)))
 		anyDamage(t, s, name, only(t, s, headerPrefix), only(t, s, bodyPrefix))
 	}
-	for _, size := range []int{0, 1, smallSegment, smallMax} {
+	for _, size := range []int{0, 1, smallSegment, Small} {
 		s := usual(t, ring(t, NewKey()))
 		name := put(t, s, string(content(size)))
 		anyDamage(t, s, name, only(t, s, headerPrefix))

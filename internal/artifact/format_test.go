@@ -46,7 +46,7 @@ func TestFormat(t *testing.T) {
 	for name, want := range kept {
 		if *update {
 			if s.small = -1; name.Owner == "stk_inside" {
-				s.small = smallMax
+				s.small = Small
 			}
 			if _, err := s.Put(t.Context(), name, strings.NewReader(want)); err != nil {
 				t.Fatal(err)

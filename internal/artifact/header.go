@@ -38,9 +38,9 @@ const (
 	headerMax      = fixed + 1 + 255 + 2 + 65535        // without a body
 )
 
-// smallMax is the size of an artifact whose body is in its header, in bytes: one object
+// Small is the size of an artifact up to which its body is in its header, in bytes: one object
 // is written and made safe in half of the time of two.
-const smallMax = 64 << 10
+const Small = 64 << 10
 
 // encode is the only form of h: decode refuses all others.
 func (h header) encode() []byte {
@@ -79,7 +79,7 @@ func decodeHeader(data []byte) (header, error) {
 	}
 	h.keyID, rest = string(rest[:id]), rest[id:]
 	n, follows := int(binary.BigEndian.Uint16(rest)), int64(0)
-	if form == within && h.size <= smallMax {
+	if form == within && h.size <= Small {
 		follows = bodySize(h.size, smallSegment)
 	}
 	if n == 0 || form == within && follows == 0 || int64(len(rest)) != 2+int64(n)+follows {

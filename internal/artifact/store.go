@@ -36,7 +36,7 @@ type Store struct {
 // bucket must be strongly consistent and know writes that replace nothing, as
 // S3 does (If-None-Match).
 func New(bucket *blob.Bucket, keys Keys) *Store {
-	return &Store{bucket: bucket, keys: keys, keeping: &sync.Mutex{}, dirs: &directories{}, small: smallMax}
+	return &Store{bucket: bucket, keys: keys, keeping: &sync.Mutex{}, dirs: &directories{}, small: Small}
 }
 
 func (s *Store) Close() error { return s.bucket.Close() }
@@ -342,7 +342,7 @@ func (s *Store) headerBytes(ctx context.Context, name Name) ([]byte, error) {
 		return nil, because(problem.New(api.Unavailable, "artifact %s could not be read", name), err)
 	}
 	defer r.Close()
-	data, err := io.ReadAll(io.LimitReader(r, int64(headerMax+2*smallMax)))
+	data, err := io.ReadAll(io.LimitReader(r, int64(headerMax+2*Small)))
 	if err != nil {
 		return nil, because(problem.New(api.Unavailable, "artifact %s could not be read", name), err)
 	}

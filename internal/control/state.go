@@ -54,12 +54,14 @@ type Uploads struct{ State, JSON string }
 // BeginState begins a version whose bytes will be uploaded. Of a version that is
 // there already it allows them to be sent once more.
 func (c *Control) BeginState(ctx context.Context, who identity.Principal, stack string, r StateRequest) (postgres.StateVersion, Uploads, error) {
-	if err := c.mayWrite(ctx, who, stack); err != nil {
-		return postgres.StateVersion{}, Uploads{}, err
-	}
 	n := postgres.NewState{Write: r.Write, Key: r.Key, Intermediate: r.Intermediate}
 	var err error
-	if n.Details, n.Outputs, err = c.keepOutputs(ctx, stack, r.Outputs); err != nil {
+	if len(r.Outputs) > 0 { // of somebody who may not write nothing is kept
+		if err = c.mayWrite(ctx, who, stack); err == nil {
+			n.Details, n.Outputs, err = c.keepOutputs(ctx, stack, r.Outputs)
+		}
+	}
+	if err != nil {
 		return postgres.StateVersion{}, Uploads{}, err
 	}
 	secrets := Uploads{State: rand.Text() + rand.Text(), JSON: rand.Text() + rand.Text()}
@@ -109,6 +111,21 @@ func (c *Control) keepDetails(ctx context.Context, stack string, d details) (str
 	name := artifact.Name{Kind: detailsKind, Owner: stack, Digest: artifact.Digest(text)}
 	_, err = c.artifacts.Put(ctx, name, bytes.NewReader(text))
 	return name.Digest, err
+}
+
+// detailsOf are what is known of a version beside its bytes. Of a small state that was
+// sent alone they are read out of them.
+func (c *Control) detailsOf(ctx context.Context, v postgres.StateVersion) (details, error) {
+	if v.Details != "" || v.Encrypted || v.Size > artifact.Small {
+		return c.readDetails(ctx, v.Stack, v.Details)
+	}
+	r, err := c.open(ctx, artifact.Name{Kind: stateKind, Owner: v.Stack, Digest: v.Artifact})
+	if err != nil {
+		return details{}, err
+	}
+	defer r.Close()
+	contents, err := state.Read(r)
+	return details{Outputs: contents.Outputs, Resources: contents.Resources}, err
 }
 
 // readDetails reads an artifact that keepDetails has kept.
@@ -188,7 +205,11 @@ func (c *Control) describe(ctx context.Context, stack string, got received, outp
 	if got.Encrypted {
 		d.Outputs = state.Conceal(d.Outputs)
 	}
-	digest, err := c.keepDetails(ctx, stack, d)
+	var digest string
+	var err error
+	if len(outputs) > 0 || got.size > artifact.Small {
+		digest, err = c.keepDetails(ctx, stack, d)
+	}
 	k := postgres.Kept{Artifact: got.digest, Size: got.size, Details: digest, Outputs: len(d.Outputs), Resources: got.Managed,
 		Format: got.Format, Tool: got.Tool, Encrypted: got.Encrypted}
 	return c.asking(stack, k), err
@@ -402,7 +423,7 @@ func (c *Control) outputs(ctx context.Context, who identity.Principal, id string
 	if err != nil || v.Status != state.Finalized {
 		return nil, false, err
 	}
-	d, err := c.readDetails(ctx, v.Stack, v.Details)
+	d, err := c.detailsOf(ctx, v)
 	return d.Outputs, all, err
 }
 
@@ -419,7 +440,7 @@ func (c *Control) Resources(ctx context.Context, who identity.Principal, stack s
 	if err != nil {
 		return nil, v, err
 	}
-	d, err := c.readDetails(ctx, stack, v.Details)
+	d, err := c.detailsOf(ctx, v)
 	return d.Resources, v, err
 }
 

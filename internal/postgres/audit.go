@@ -39,29 +39,49 @@ func (u *Update) head(ctx context.Context, chain string) (string, *identity.Entr
 	if head := u.heads[chain]; head != nil {
 		return chain, head, nil
 	}
-	u.wants = append(u.wants, chain)
-	var free bool
-	var sequence *int64
-	var digest *string
-	if err := u.tx.row(ctx, sqlHead, pgx.NamedArgs{"chain": chain}, &free, &sequence, &digest); err != nil {
+	var b pgx.Batch
+	u.askHead(&b, chain)
+	if err := u.tx.ask(ctx, &b); err != nil {
 		return "", nil, err
 	}
-	switch {
-	case !free:
-		return "", nil, errChainBusy
-	case sequence == nil && chain != "":
-		return u.head(ctx, "")
-	case sequence == nil:
+	if head := u.heads[chain]; head != nil {
+		return chain, head, nil
+	}
+	if chain == "" {
 		return "", nil, pgx.ErrNoRows
 	}
-	head := identity.Entry{Sequence: *sequence, Digest: *digest}
-	u.heads[chain] = &head
-	return chain, &head, nil
+	return u.head(ctx, "")
 }
 
-// seal writes the entries of a transaction, as the last thing before its commit.
+// askHead asks for the end of a chain with other things, so that head need not. There
+// is none afterwards if there is no such chain.
+func (u *Update) askHead(b *pgx.Batch, chain string) {
+	if u.heads[chain] != nil {
+		return
+	}
+	u.wants = append(u.wants, chain)
+	b.Queue(sqlHead, pgx.NamedArgs{"chain": chain}).QueryRow(func(row pgx.Row) error {
+		var free bool
+		var sequence *int64
+		var digest *string
+		if err := row.Scan(&free, &sequence, &digest); err != nil {
+			return err
+		}
+		if !free {
+			return errChainBusy
+		}
+		if sequence != nil {
+			u.heads[chain] = &identity.Entry{Sequence: *sequence, Digest: *digest}
+		}
+		return nil
+	})
+}
+
+// seal sends the entries of a transaction that were not sent yet, with the next question
+// or as the last thing before its commit.
 func (u *Update) seal(ctx context.Context) error {
-	for _, e := range u.entries {
+	for ; u.sealed < len(u.entries); u.sealed++ {
+		e := u.entries[u.sealed]
 		chain, head, err := u.head(ctx, e.Scope.Organisation)
 		if err != nil {
 			return err
@@ -70,7 +90,7 @@ func (u *Update) seal(ctx context.Context) error {
 		*head = identity.Chain(*head, e)
 		u.tx.send(sqlAppend, entryArgs(chain, *head))
 	}
-	return u.tx.flush(ctx)
+	return nil
 }
 
 func entryArgs(chain string, e identity.Entry) pgx.NamedArgs {

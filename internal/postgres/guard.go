@@ -120,7 +120,7 @@ func (u *Update) guard(ctx context.Context, c call, do func() error) error {
 	if _, _, err := u.head(ctx, c.at.Organisation); err != nil {
 		return err
 	}
-	return u.record(c, do)
+	return u.record(ctx, c, do)
 }
 
 // guardOwn is guard for what a person does with what is their own.
@@ -128,7 +128,7 @@ func (u *Update) guardOwn(ctx context.Context, c call, user string, do func() er
 	if err := u.permitOwn(ctx, c, user); err != nil {
 		return err
 	}
-	return u.record(c, do)
+	return u.record(ctx, c, do)
 }
 
 const sqlUserExists = `
@@ -147,7 +147,7 @@ func (v *View) permitOwn(ctx context.Context, c call, user string) error {
 }
 
 // record does what c is about and writes it down.
-func (u *Update) record(c call, do func() error) error {
+func (u *Update) record(ctx context.Context, c call, do func() error) error {
 	u.grants, u.changing = nil, true
 	err := do()
 	u.changing = false
@@ -155,7 +155,7 @@ func (u *Update) record(c call, do func() error) error {
 		return err
 	}
 	u.entries = append(u.entries, c.entry(done))
-	return nil
+	return u.seal(ctx)
 }
 
 // forbidden are the entries that stay when the rest of a transaction does not.

@@ -212,7 +212,7 @@ func (u *Update) UnlockStack(ctx context.Context, who identity.Principal, stack,
 		case !d.pending.IsZero() && u.at.Sub(d.pending) < pendingGrace:
 			return stillPending()
 		}
-		u.release(stack)
+		u.release(d)
 		return nil
 	})
 }
@@ -226,9 +226,9 @@ func stillPending() error {
 }
 
 // release removes the lock, and with it the version that was begun under it.
-func (u *Update) release(stack string) {
-	u.tx.send(sqlDiscardPending, pgx.NamedArgs{"stack": stack})
-	u.tx.send(sqlDeleteLock, pgx.NamedArgs{"stack": stack})
+func (u *Update) release(d desk) {
+	u.discardPending(d)
+	u.tx.send(sqlDeleteLock, pgx.NamedArgs{"stack": d.stack.ID})
 }
 
 // ForceUnlock breaks the lock of a stack, whoever holds it, and writes down who
@@ -255,7 +255,7 @@ func (u *Update) ForceUnlock(ctx context.Context, who identity.Principal, stack,
 		if l == nil {
 			return unlocked()
 		}
-		u.release(stack)
+		u.release(d)
 		return nil
 	})
 	if err != nil {

@@ -319,7 +319,7 @@ func (u *Update) takeOver(ctx context.Context, who identity.Principal, invitatio
 	if _, _, err := u.head(ctx, invitation.Organisation); err != nil {
 		return err
 	}
-	return u.record(c, func() error {
+	return u.record(ctx, c, func() error {
 		had, err := u.memberOf(ctx, invitation.Organisation, who.ID)
 		if err != nil {
 			return err

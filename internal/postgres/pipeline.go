@@ -17,6 +17,7 @@ type pipeline struct {
 	first   string             // a statement without arguments, or ""
 	tx      pgx.Tx             // nil until it has begun
 	later   []*pgx.QueuedQuery // what goes with the next question
+	ended   bool               // it was committed
 }
 
 // send keeps a statement until the next question, or the end of the transaction. That it
@@ -31,8 +32,8 @@ func (p *pipeline) ask(ctx context.Context, questions *pgx.Batch) error {
 	var b pgx.Batch
 	if p.tx == nil {
 		b.BeginTx(p.options)
-		if p.first != "" {
-			b.Queue(p.first)
+		if query := p.first; query != "" {
+			b.Queue(query)
 		}
 	}
 	b.QueuedQueries = append(append(b.QueuedQueries, p.later...), questions.QueuedQueries...)
@@ -42,13 +43,6 @@ func (p *pipeline) ask(ctx context.Context, questions *pgx.Batch) error {
 		p.tx = answers.Tx()
 	}
 	return answers.Close()
-}
-
-// row asks for one row, and reads it.
-func (p *pipeline) row(ctx context.Context, query string, args pgx.NamedArgs, into ...any) error {
-	var b pgx.Batch
-	b.Queue(query, args).QueryRow(func(row pgx.Row) error { return row.Scan(into...) })
-	return p.ask(ctx, &b)
 }
 
 // flush begins the transaction if it has not, and sends what was kept.
@@ -80,18 +74,29 @@ func (p *pipeline) Exec(ctx context.Context, query string, args ...any) (pgconn.
 	return p.tx.Exec(ctx, query, args...)
 }
 
-// commit ends the transaction, if it ever began.
+const sqlCommit = `
+	COMMIT`
+
+// commit sends what was kept and ends the transaction, if it ever began. An error that
+// the server has answered means that nothing was kept.
 func (p *pipeline) commit(ctx context.Context) error {
-	if p.tx == nil {
+	if p.tx == nil && len(p.later) == 0 {
 		return nil
 	}
-	return p.tx.Commit(ctx)
+	var b pgx.Batch
+	b.Queue(sqlCommit).Exec(func(done pgconn.CommandTag) error {
+		if p.ended = done.String() == "COMMIT"; !p.ended {
+			return pgx.ErrTxCommitRollback
+		}
+		return nil
+	})
+	return p.ask(ctx, &b)
 }
 
 // rollback undoes it. After a commit it does nothing; of a connection that is gone the
 // server has rolled back by itself.
 func (p *pipeline) rollback(ctx context.Context) {
-	if p.tx != nil {
+	if p.tx != nil && !p.ended {
 		_ = p.tx.Rollback(context.WithoutCancel(ctx))
 	}
 }

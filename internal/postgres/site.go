@@ -45,7 +45,7 @@ func (u *Update) guardSite(ctx context.Context, c call, do func() error) error {
 	if err := u.permitSite(ctx, c); err != nil {
 		return err
 	}
-	return u.record(c, do)
+	return u.record(ctx, c, do)
 }
 
 const sqlAppoint = `

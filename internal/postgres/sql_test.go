@@ -98,7 +98,7 @@ func TestNoOtherSQL(t *testing.T) {
 			if !ok {
 				return true
 			}
-			place, sends := map[string]int{"Exec": 1, "Query": 1, "QueryRow": 1, "Queue": 0}[s.Sel.Name]
+			place, sends := map[string]int{"Exec": 1, "Query": 1, "QueryRow": 1, "Queue": 0, "send": 0}[s.Sel.Name]
 			if !sends || len(c.Args) < 2 {
 				return true
 			}

@@ -54,6 +54,7 @@ func (u *Update) ImportState(ctx context.Context, who identity.Principal, quaran
 // guardRecovery makes v the current version, whether or not it fits: that is what c is
 // permitted for. It needs one's own lock, like every write.
 func (u *Update) guardRecovery(ctx context.Context, c call, v StateVersion, check func() error) (StateVersion, error) {
+	u.hold(v.Stack, v.Kept)
 	d, err := u.desk(ctx, c.who, v.Stack)
 	if err != nil {
 		return StateVersion{}, err
@@ -61,7 +62,6 @@ func (u *Update) guardRecovery(ctx context.Context, c call, v StateVersion, chec
 	v.ID, v.Created, v.Writer, v.Intermediate = newID(state.VersionID), u.at, c.who, false
 	c.detail["became"], c.detail["artifact"] = v.ID, v.Artifact
 	c.detail["serial"], c.detail["lineage"] = strconv.FormatInt(v.Serial, 10), v.Lineage
-	u.hold(v.Stack, v.Kept)
 	err = u.guard(ctx, c, func() error {
 		if err := check(); err != nil {
 			return err

@@ -26,8 +26,11 @@ const sqlPendingSince = `
 
 // desk asks for all of it at once, and with it for what the principal may do: the guard
 // will want to know.
-func (v *View) desk(ctx context.Context, who identity.Principal, stack string, more ...func(*pgx.Batch)) (d desk, err error) {
+func (u *Update) desk(ctx context.Context, who identity.Principal, stack string, more ...func(*pgx.Batch)) (d desk, err error) {
 	var b pgx.Batch
+	for _, chain := range u.likely {
+		u.askHead(&b, chain)
+	}
 	for _, ask := range more {
 		ask(&b)
 	}
@@ -36,8 +39,8 @@ func (v *View) desk(ctx context.Context, who identity.Principal, stack string, m
 		_, err := pgx.ForEachRow(rows, []any{&d.pending}, func() error { return nil })
 		return err
 	})
-	v.askGrants(&b, who)
-	if err := v.tx.ask(ctx, &b); err != nil || d.stack.ID == "" {
+	u.askGrants(&b, who)
+	if err := u.tx.ask(ctx, &b); err != nil || d.stack.ID == "" {
 		return d, cmp.Or(err, pgx.ErrNoRows)
 	}
 	d.lock, d.current = d.stack.Lock, d.stack.State
@@ -84,6 +87,9 @@ func (v *View) MayWriteState(ctx context.Context, who identity.Principal, stack 
 // WriteState begins a version, or makes it when its bytes are here already. What
 // is there already is answered as it is (docs/state.md, rule 5).
 func (u *Update) WriteState(ctx context.Context, who identity.Principal, stack string, n NewState) (StateVersion, error) {
+	if n.Kept != nil {
+		u.hold(stack, *n.Kept)
+	}
 	d, err := u.desk(ctx, who, stack)
 	if err != nil {
 		return StateVersion{}, err
@@ -98,9 +104,6 @@ func (u *Update) WriteState(ctx context.Context, who identity.Principal, stack s
 	c.detail["version"] = v.ID
 	if ruling == state.Replay {
 		c.detail["version"] = d.current.ID
-	}
-	if n.Kept != nil {
-		u.hold(stack, *n.Kept)
 	}
 	err = u.guard(ctx, c, func() error {
 		if err := n.Check(); err != nil {
@@ -137,6 +140,11 @@ func unheld(l *Lock, who identity.Principal) error {
 	return state.Unheld.Refusal(nil, state.Write{})
 }
 
+// A version that was begun is nothing yet. What makes it one is safe on the disk only
+// with all that was committed before, so its beginning need not be waited for.
+const sqlSafeLater = `
+	SET LOCAL synchronous_commit = off`
+
 const sqlInsertState = `
 	INSERT INTO state_versions (id, stack, status, serial, lineage, md5, forced, intermediate, copy_of, lock, created_at,
 		writer_kind, writer_id, writer_name, writer_organisation, details, outputs, resources, format, tool, encrypted)
@@ -151,7 +159,7 @@ func (u *Update) insertState(ctx context.Context, d desk, v *StateVersion, uploa
 			return err
 		}
 	}
-	u.tx.send(sqlDiscardPending, pgx.NamedArgs{"stack": v.Stack})
+	u.discardPending(d)
 	u.tx.send(sqlInsertState, pgx.NamedArgs{"id": v.ID, "stack": v.Stack, "serial": v.Serial, "lineage": v.Lineage,
 		"md5": v.MD5, "forced": string(v.Forced), "intermediate": v.Intermediate, "copy_of": v.CopyOf, "lock": v.Lock, "at": v.Created,
 		"kind": string(v.Writer.Kind), "writer": v.Writer.ID, "name": v.Writer.Name, "organisation": v.Writer.Organisation,
@@ -160,12 +168,14 @@ func (u *Update) insertState(ctx context.Context, d desk, v *StateVersion, uploa
 		u.finalize(d, v)
 	} else {
 		u.allowUploads(v.Stack, v.ID, uploads)
+		u.tx.send(sqlSafeLater, nil)
 	}
 	return nil
 }
 
-const sqlInsertUpload = `
-	INSERT INTO state_uploads (digest, stack, version, body, expires_at) VALUES (@digest, @stack, @version, @body, @expires)`
+const sqlInsertUploads = `
+	INSERT INTO state_uploads (digest, stack, version, body, expires_at)
+	SELECT digest, @stack, @version, body, expires FROM unnest(@digests::text[], @bodies::text[], @expire::timestamptz[]) AS u (digest, body, expires)`
 
 const sqlDeleteUploads = `
 	DELETE FROM state_uploads WHERE stack = @stack AND expires_at < @before`
@@ -173,13 +183,23 @@ const sqlDeleteUploads = `
 // allowUploads lets bytes come for a version, and forgets what has expired long ago.
 func (u *Update) allowUploads(stack, version string, uploads []Upload) {
 	u.tx.send(sqlDeleteUploads, pgx.NamedArgs{"stack": stack, "before": u.at.Add(-24 * time.Hour)})
+	var digests, bodies []string
+	var expire []time.Time
 	for _, up := range uploads {
-		u.tx.send(sqlInsertUpload, pgx.NamedArgs{"digest": up.Digest, "stack": stack, "version": version, "body": up.Body, "expires": up.Expires})
+		digests, bodies, expire = append(digests, up.Digest), append(bodies, up.Body), append(expire, up.Expires)
 	}
+	u.tx.send(sqlInsertUploads, pgx.NamedArgs{"stack": stack, "version": version, "digests": digests, "bodies": bodies, "expire": expire})
 }
 
 const sqlDiscardPending = `
 	UPDATE state_versions SET status = 'discarded' WHERE stack = @stack AND status = 'pending'`
+
+// discardPending gives up the version of a stack that was begun, if there is one.
+func (u *Update) discardPending(d desk) {
+	if !d.pending.IsZero() {
+		u.tx.send(sqlDiscardPending, pgx.NamedArgs{"stack": d.stack.ID})
+	}
+}
 
 const sqlFinalize = `
 	UPDATE state_versions SET status = 'finalized', finalized_at = @at, sequence = @sequence, previous_serial = @previous_serial,
@@ -205,6 +225,7 @@ func (u *Update) finalize(d desk, v *StateVersion) {
 // FinalizeState gives a version of a stack its bytes. Those of a version that has them
 // already are the same, for their md5 is; one that was given up gets none.
 func (u *Update) FinalizeState(ctx context.Context, who identity.Principal, stack, id string, k Kept) (StateVersion, error) {
+	u.hold(stack, k)
 	var v StateVersion
 	d, err := u.desk(ctx, who, stack, func(b *pgx.Batch) {
 		b.Queue(sqlState, pgx.NamedArgs{"id": id}).QueryRow(func(row pgx.Row) (err error) {
@@ -220,7 +241,6 @@ func (u *Update) FinalizeState(ctx context.Context, who identity.Principal, stac
 	}
 	c := stateCall(who, "state:finalize", identity.StateWrite, d.stack, id)
 	c.detail["artifact"], c.detail["serial"] = k.Artifact, strconv.FormatInt(v.Serial, 10)
-	u.hold(stack, k)
 	err = u.guard(ctx, c, func() error {
 		if v.Status == state.Finalized {
 			return nil

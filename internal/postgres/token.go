@@ -223,7 +223,7 @@ func (u *Update) expireToken(ctx context.Context, id string) error {
 	if t.Expires.IsZero() || u.at.Before(t.Expires) {
 		return nil
 	}
-	return u.record(tokenCall(Server(), "token:expire", t), func() error {
+	return u.record(ctx, tokenCall(Server(), "token:expire", t), func() error {
 		_, err := u.tx.Exec(ctx, sqlDeleteToken, pgx.NamedArgs{"id": id})
 		return err
 	})

@@ -30,9 +30,11 @@ type View struct {
 // An Update reads and changes, all of it or nothing.
 type Update struct {
 	View
-	jobs  *river.Client[pgx.Tx]
-	heads map[string]*identity.Entry // of the audit chains whose lock it has
-	wants []string                   // chains whose lock it has or waits for
+	jobs   *river.Client[pgx.Tx]
+	likely []string                   // chains to which it will write, as far as that is known before it begins
+	heads  map[string]*identity.Entry // of the audit chains whose lock it has
+	wants  []string                   // chains whose lock it has or waits for
+	sealed int                        // how many of the entries were sent
 }
 
 const (
@@ -116,22 +118,20 @@ func (s *Store) writeDown(ctx context.Context, forbidden []identity.Entry) error
 // update is Update without what follows a refusal. It returns the last try, if there
 // was one; of the chains that it will want it waits for its turn in those that are given.
 func (s *Store) update(ctx context.Context, chains []string, fn func(*Update) error) (last *Update, err error) {
-	var locked []string // chains of the audit log that earlier tries have wanted
 	for try := 1; ; try++ {
 		done, err := s.turns.take(ctx, chains)
 		if err != nil {
 			return last, err
 		}
 		err = s.inside(try, func() (err error) {
-			last, err = s.once(ctx, locked, fn)
+			last, err = s.once(ctx, chains, try > 1, fn)
 			return err
 		})
 		done()
 		if !again(err) || try == tries {
 			return last, err
 		}
-		locked = append(locked, last.wants...)
-		chains = locked
+		chains = slices.Compact(slices.Sorted(slices.Values(append(chains, last.wants...))))
 		if errors.Is(err, errChainBusy) {
 			continue // to wait for its turn and its lock is pause enough
 		}
@@ -142,14 +142,18 @@ func (s *Store) update(ctx context.Context, chains []string, fn func(*Update) er
 }
 
 // once does one try, which is nil if there was no connection for it.
-func (s *Store) once(ctx context.Context, locked []string, fn func(*Update) error) (*Update, error) {
+func (s *Store) once(ctx context.Context, chains []string, locked bool, fn func(*Update) error) (*Update, error) {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
 		return nil, unreachable(err)
 	}
 	defer conn.Release()
-	u := &Update{View: View{at: now()}, jobs: s.jobs, heads: map[string]*identity.Entry{}}
-	err = holding(ctx, conn, locked, func() error { return u.try(ctx, conn, fn) })
+	u := &Update{View: View{at: now()}, jobs: s.jobs, likely: chains, heads: map[string]*identity.Entry{}}
+	if locked {
+		err = holding(ctx, conn, chains, func() error { return u.try(ctx, conn, fn) })
+	} else {
+		err = u.try(ctx, conn, fn)
+	}
 	return u, broken(ctx, conn, err)
 }
 
@@ -188,6 +192,9 @@ func (u *Update) try(ctx context.Context, conn *pgxpool.Conn, fn func(*Update) e
 	if err := u.seal(ctx); err != nil {
 		return err
 	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	return commit(ctx, u.tx)
 }
 
@@ -197,9 +204,10 @@ func commit(ctx context.Context, tx *pipeline) error {
 	defer cancel()
 	err := tx.commit(ctx)
 	var refused *pgconn.PgError
+	var unsent pgx.ErrPreprocessingBatch
 	switch {
-	case err == nil:
-		return nil
+	case err == nil || errors.As(err, &unsent):
+		return err
 	case errors.Is(err, pgx.ErrTxCommitRollback):
 		return caused(problem.New(api.Internal, "the change was not kept: one of its statements had failed unseen"), err)
 	case errors.As(err, &refused) && refused.Severity == "ERROR":
@@ -246,14 +254,14 @@ const sqlUnlock = `
 // audit log. In its first try a transaction takes a chain's lock when it learns
 // which it needs, and fails if somebody has it, or has written to the chain since it
 // began. Holding the lock from before it begins makes that impossible: under load
-// each transaction is tried twice, and not without end. The locks are taken in one
-// order, so that no two wait for each other.
+// each transaction is tried twice, and not without end. They are sorted, so that no two
+// wait for each other.
 func holding(ctx context.Context, conn *pgxpool.Conn, chains []string, try func() error) error {
 	if len(chains) == 0 {
 		return try()
 	}
 	defer unlock(ctx, conn)
-	for _, chain := range slices.Compact(slices.Sorted(slices.Values(chains))) {
+	for _, chain := range chains {
 		if _, err := conn.Exec(ctx, sqlLockChain, pgx.NamedArgs{"chain": chain}); err != nil {
 			return err
 		}

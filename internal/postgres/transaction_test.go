@@ -5,13 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -258,8 +258,8 @@ func deafAtCommit(t *testing.T, text string) string {
 	return way.String()
 }
 
-// relay copies both ways until a commit was answered, and hangs up instead of
-// passing the answer on.
+// relay copies both ways until the server says that it has committed, and hangs up
+// instead of passing that on.
 func relay(client net.Conn, target string) {
 	defer client.Close()
 	server, err := net.Dial("unix", target)
@@ -267,22 +267,14 @@ func relay(client net.Conn, target string) {
 		return
 	}
 	defer server.Close()
-	var committing atomic.Bool
 	go func() {
 		defer server.Close()
-		buffer := make([]byte, 1<<16)
-		for {
-			n, err := client.Read(buffer)
-			committing.Store(committing.Load() || bytes.Contains(buffer[:n], []byte("commit\x00")))
-			if _, errWrite := server.Write(buffer[:n]); err != nil || errWrite != nil {
-				return
-			}
-		}
+		_, _ = io.Copy(server, client)
 	}()
 	buffer := make([]byte, 1<<16)
 	for {
 		n, err := server.Read(buffer)
-		if err != nil || committing.Load() {
+		if err != nil || bytes.Contains(buffer[:n], []byte("COMMIT\x00")) {
 			return
 		}
 		if _, err := client.Write(buffer[:n]); err != nil {

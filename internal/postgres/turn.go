@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"slices"
 	"sync"
 )
 
@@ -20,7 +19,7 @@ type turns struct {
 const stacksKnown = 10_000
 
 // take waits until it is the turn of the caller in all these chains; after an error it
-// is in none. Chains are taken in one order, so that no two wait for each other.
+// is in none. They are sorted, so that no two wait for each other.
 func (t *turns) take(ctx context.Context, chains []string) (done func(), err error) {
 	var have []chan struct{}
 	done = func() {
@@ -28,7 +27,7 @@ func (t *turns) take(ctx context.Context, chains []string) (done func(), err err
 			<-place
 		}
 	}
-	for _, chain := range slices.Compact(slices.Sorted(slices.Values(chains))) {
+	for _, chain := range chains {
 		place := t.place(chain)
 		select {
 		case place <- struct{}{}:

@@ -33,7 +33,7 @@ func (u *Update) Register(ctx context.Context, who identity.Principal) error {
 	if err := checkUserName(who.Name); err != nil {
 		return err
 	}
-	return u.record(c, func() error {
+	return u.record(ctx, c, func() error {
 		_, err := u.tx.Exec(ctx, sqlInsertUser, pgx.NamedArgs{"id": who.ID, "name": who.Name, "at": u.at})
 		return err
 	})
