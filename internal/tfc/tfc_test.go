@@ -26,6 +26,11 @@ type server struct {
 
 func start(t *testing.T) server {
 	t.Helper()
+	return startOn(t, postgrestest.Open(t))
+}
+
+func startOn(t *testing.T, store *postgres.Store) server {
+	t.Helper()
 	keys, err := artifact.ParseRing(artifact.NewKey())
 	if err != nil {
 		t.Fatal(err)
@@ -35,7 +40,6 @@ func start(t *testing.T) server {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = artifacts.Close() })
-	store := postgrestest.Open(t)
 	failed := func(r *http.Request, err error) {
 		if problem.Code(err).Status() >= 500 {
 			t.Logf("%s %s: %v", r.Method, r.URL.Path, err)
