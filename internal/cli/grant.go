@@ -166,7 +166,7 @@ func newGrantTakeCmd(g *Globals) *cobra.Command {
 		long: givingHelp + `  ` + example + `
 `,
 	}, example, func(ctx context.Context, r *remote, in v1.GiveGrant, to holder) error {
-		err := r.Ask(ctx, v1.TakeGrant{Organisation: in.Organisation, Role: in.Role, Holder: in.Holder, Project: in.Project, Stack: in.Stack}, nil)
+		err := r.Ask(ctx, v1.TakeGrant(in), nil)
 		if problem.Code(err) == api.NotFound {
 			return problem.New(api.NotFound, "%s has no role %s there, or you may not see it", page.Visible(to.name), in.Role).
 				WithHint("assize grant list says who has which role where")

@@ -15,9 +15,9 @@ import (
 func (s *server) grants() []endpoint {
 	return []endpoint{
 		answering("Whose token this is, and what they may", "", s.whoami),
-		answering("Who may what in an organisation, a project or a stack", identity.StackRead, s.listGrants),
-		answering("Give a user or a team a role, of those that the caller has there", identity.StackAdmin, s.giveGrant),
-		answering("Take a role away", identity.StackAdmin, s.takeGrant),
+		answering("Who may what in an organisation, a project or a stack, for those who see that", identity.StackRead, s.listGrants),
+		answering("Give a user or a team a role, of those that the caller has there; for a project it needs project:admin, for the organisation organisation:admin", identity.StackAdmin, s.giveGrant),
+		answering("Take a role away, which needs what giving it does", identity.StackAdmin, s.takeGrant),
 		answering("Who administers the server", identity.SiteAdmin, s.listAdministrators),
 		answering("Let a user administer the server", identity.SiteAdmin, s.appoint),
 		answering("Let a user administer the server no longer", identity.SiteAdmin, s.dismiss),
