@@ -16,6 +16,9 @@ import (
 	"github.com/creack/pty"
 	"github.com/oauth2-proxy/mockoidc"
 
+	"github.com/assize-iac/assize/api/client"
+	v1 "github.com/assize-iac/assize/api/v1"
+	"github.com/assize-iac/assize/internal/binding"
 	"github.com/assize-iac/assize/internal/serve/servetest"
 )
 
@@ -152,6 +155,49 @@ func TestLoginWithProvider(t *testing.T) {
 		})
 		if _, err := os.Stat(filepath.Join(home, ".terraform.d", "credentials.tfrc.json")); err != nil {
 			t.Errorf("%s: %v\n%s", client, err, said)
+		}
+	}
+}
+
+// TestLoginInvited: who was invited signs in with a real client, and may what the team
+// may that the invitation was for (docs/server.md, rule 19).
+func TestLoginInvited(t *testing.T) {
+	t.Parallel()
+	m, s := provider(t, "")
+	owner := asking(t, s, s.Token)
+	var team v1.Team
+	owner(v1.CreateTeam{Organisation: s.Organisation, Name: "operators"}, &team)
+	owner(v1.GiveGrant{Organisation: s.Organisation, Role: "planner", Holder: team.ID}, nil)
+	owner(v1.InviteMember{Organisation: s.Organisation, Email: "bob@example.com", Teams: []string{team.ID}}, nil)
+	m.QueueUser(&mockoidc.MockUser{Subject: "2", Email: "bob@example.com", EmailVerified: true})
+	home := newHome(t)
+	logIn(t, s, "tofu", home, func(address string) string {
+		b := newBrowser(t, s)
+		return b.open("GET", s.URL+b.open("GET", address, nil).link(t), nil).link(t)
+	})
+	text, err := os.ReadFile(filepath.Join(home, ".terraform.d", "credentials.tfrc.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	token := regexp.MustCompile(`assize_u_[0-9A-Za-z]{49}`).FindString(string(text))
+	var me v1.Caller
+	asking(t, s, token)(v1.Whoami{}, &me)
+	if me.Email != "bob@example.com" || me.SiteAdmin || len(me.Grants) != 1 || me.Grants[0].Holder.Name != "operators" || me.Grants[0].Role != "planner" {
+		t.Errorf("%+v", me)
+	}
+}
+
+// asking asks the native API of a server with a token.
+func asking(t *testing.T, s *servetest.Server, token string) func(in binding.Request, out any) {
+	t.Helper()
+	c, err := client.New(client.Server{URL: s.URL, Token: token, CA: s.CA})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(in binding.Request, out any) {
+		t.Helper()
+		if err := c.Ask(t.Context(), in, out); err != nil {
+			t.Fatal(err)
 		}
 	}
 }
