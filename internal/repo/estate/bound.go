@@ -3,6 +3,7 @@ package estate
 import (
 	"bytes"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"cuelang.org/go/cue/errors"
@@ -48,12 +49,20 @@ func tooDeep(data []byte) bool {
 	return false
 }
 
+// shown is a path in a message: one with odd characters is quoted.
+func shown(name string) string {
+	if q := strconv.Quote(name); q != `"`+name+`"` {
+		return q
+	}
+	return name
+}
+
 // wrong is an error of CUE as a problem: its first, with its position.
 func wrong(name string, err error) error {
-	first := errors.Errors(err)[0]
+	first, at := errors.Errors(err)[0], shown(name)
 	if p := first.Position(); p.IsValid() {
-		name = place(p)
+		at = place(p)
 	}
 	format, args := first.Msg()
-	return problem.New(api.Invalid, "%s: %s", name, strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " "))
+	return problem.New(api.Invalid, "%s: %s", at, strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " "))
 }

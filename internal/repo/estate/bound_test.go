@@ -58,6 +58,15 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+// TestShown: the name of a file is shown, and never interpreted.
+func TestShown(t *testing.T) {
+	t.Parallel()
+	_, err := estate.Parse(tree{"a/\x1b[31m.cue": "package estate\nx: ]"}, "a")
+	if want := `"a/\x1b[31m.cue":2:4: expected operand, found ']'`; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
 // FuzzParse: no text brings the reading down, or takes it long.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{

@@ -254,9 +254,9 @@ func (r *reader) parse(name string) (*ast.File, error) {
 		return nil, err
 	}
 	if tooDeep(data) {
-		return nil, problem.New(api.Invalid, "%s: nested too deep", name)
+		return nil, problem.New(api.Invalid, "%s: nested too deep", shown(name))
 	}
-	f, err := parser.ParseFile(name, data)
+	f, err := parser.ParseFile(shown(name), data)
 	if err != nil {
 		return nil, wrong(name, err)
 	}
@@ -308,6 +308,4 @@ func (r *reader) imports(f *source) error {
 }
 
 // place is a position as people read it.
-func place(p token.Pos) string {
-	return p.Position().String()
-}
+func place(p token.Pos) string { return p.Position().String() }

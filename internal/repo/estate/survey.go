@@ -92,19 +92,14 @@ func (r *reader) reads(root *node) (reads []Read, vague []string) {
 // excused reports whether what stands in n need not have become anything: it is a
 // pattern, or a loop that was gone through, or is told of already.
 func (r *reader) excused(n ast.Node) bool {
-	if r.gaps[n] {
-		return true
-	}
 	switch n := n.(type) {
-	case *ast.Comprehension:
-		return r.covered[n]
 	case *ast.LetClause:
 		return true
 	case *ast.Field:
 		key, ok := keyOf(n.Label)
-		return ok && !regular(key) || n.Constraint != token.ILLEGAL
+		return ok && !regular(key) || n.Constraint != token.ILLEGAL || r.gaps[n]
 	}
-	return false
+	return r.covered[n] || r.gaps[n]
 }
 
 // A mention is a place at which the text names something, and what it is in.

@@ -160,15 +160,15 @@ func (s *scanner) readsOf(d *directory, key stack.Key, b *building) (all []stack
 	for _, r := range d.spec.Reads {
 		state := readBy(r, dir)
 		if state == (stack.State{}) {
-			b.warnings = append(b.warnings, fmt.Sprintf("%s: %s: which state it reads cannot be known from the code; say depends_on", quote(r.At), quote(r.Path)))
+			b.warnings = append(b.warnings, fmt.Sprintf("%s: %s: which state it reads cannot be known from the code; say depends_on", r.At, quote(r.Path)))
 			continue
 		}
 		all = append(all, state)
 		at := r.At[:max(strings.LastIndexByte(r.At, ':'), 0)]
-		b.claims(key, quote(at), state)
+		b.claims(key, at, state)
 	}
 	for _, at := range d.spec.Vague {
-		b.warnings = append(b.warnings, fmt.Sprintf("%s: which states are read here cannot be known from the code; say depends_on", quote(at)))
+		b.warnings = append(b.warnings, at+": which states are read here cannot be known from the code; say depends_on")
 	}
 	return all
 }
