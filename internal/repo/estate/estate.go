@@ -81,10 +81,9 @@ type Read struct {
 
 // A Package is one of those that a specification is made of.
 type Package struct {
-	Dir   string
-	Name  string
-	Files []string // those of it, by path
-	Uses  []Use
+	Dir  string
+	Name string
+	Uses []Use
 }
 
 // A Use is one package in another.
@@ -106,11 +105,7 @@ func Parse(files Files, dir string) (*Specification, error) {
 		return nil, err
 	}
 	for _, p := range r.order {
-		shown := Package{Dir: p.dir, Name: p.name, Uses: p.uses}
-		for _, f := range p.files {
-			shown.Files = append(shown.Files, f.name)
-		}
-		s.Packages = append(s.Packages, shown)
+		s.Packages = append(s.Packages, Package{p.dir, p.name, p.uses})
 	}
 	s.Imports = sorted(r.imported)
 	s.State = r.state(own.node)
@@ -129,6 +124,7 @@ type reader struct {
 	indexes  map[ast.Node]*index
 	steps    int // that are left
 
+	unseen  []string // places that take something of which nothing is known
 	items   []item
 	gaps    map[ast.Node]bool // what the survey could not look into
 	covered map[ast.Node]bool // mentions of a kind that became reads, and loops that were gone through
@@ -303,8 +299,25 @@ func (r *reader) imports(f *source) error {
 			name = spec.Name.Name
 		}
 		f.env.names[name] = stands
+		if first, _, _ := strings.Cut(full, "/"); !own && full != toolFunctions && strings.Contains(first, ".") {
+			r.noteUnseen(f.file, spec)
+		}
 	}
 	return nil
+}
+
+// noteUnseen notes what a file takes from a package that is none of the module, and
+// that providers do not have: one of a module that begins outside of the tree.
+func (r *reader) noteUnseen(f *ast.File, of *ast.ImportSpec) {
+	ast.Walk(f, func(n ast.Node) bool {
+		if x, ok := n.(*ast.SelectorExpr); ok {
+			from, isName := x.X.(*ast.Ident)
+			if key, _ := keyOf(x.Sel); isName && from.Node == of && key != "#Provider" {
+				r.unseen = append(r.unseen, place(x.Pos()))
+			}
+		}
+		return true
+	}, nil)
 }
 
 // place is a position as people read it.

@@ -82,14 +82,14 @@ func said(s *estate.Specification) (lines []string) {
 		add("%s ?", v)
 	}
 	for _, p := range s.Packages[1:] {
-		add("package %s:%s %s", p.Dir, p.Name, strings.Join(p.Files, " "))
+		add("package %s:%s", p.Dir, p.Name)
 	}
 	return lines
 }
 
 const head = `package estate
 import "list"
-import "example.com/infra/lib/net:net"
+import lib "example.com/infra/lib/net:net"
 import tf "terraform.io/builtin/terraform"
 import tofu "terraform.io/builtin/functions"
 $tf: tf.#Provider
@@ -139,11 +139,11 @@ import tf "terraform.io/builtin/terraform"
 }
 #Unused: {#tf: tf.#Provider, state: #tf.#Data.terraform_remote_state & {backend: "s3"}}
 -- a/estate.cue --
-` + head + `for env in ["dev", "prod"] {(env): net.#Net & {#tf: $tf, stack: "net-\(env)"}}
+` + head + `for env in ["dev", "prod"] {(env): lib.#Net & {#tf: $tf, stack: "net-\(env)"}}
 `, `state local
 lib/net/net.cue:6:9 dev.state terraform_remote_state: s3 bucket=b key=net-dev/x
 lib/net/net.cue:6:9 prod.state terraform_remote_state: s3 bucket=b key=net-prod/x
-package lib/net:net lib/net/net.cue`},
+package lib/net:net`},
 		"a list, a condition, a constraint": {"-- a/estate.cue --\n" + `package estate
 import tf "terraform.io/builtin/terraform"
 #Platform: tf.#Provider & {#Data: terraform_remote_state: {backend: "gcs", config: bucket: "b"}}
@@ -181,6 +181,16 @@ $settings: state: remote: {hostname: "tfe.example", organization: "acme", worksp
 `, `state remote hostname=tfe.example organization=acme workspaces.name=app
 a/estate.cue:4:6 net tfe_outputs: remote hostname=tfe.example organization=acme in net
 a/estate.cue:5:6 dns tfe_outputs: remote hostname=tfe.example organization=other in dns`},
+		"a module that begins outside of the tree": {`-- a/estate.cue --
+package estate
+import (
+	rnd "registry.opentofu.org/hashicorp/random"
+	"example.com/infra/lib/net"
+)
+$random: rnd.#Provider
+up: net.#Net & {which: "x"}
+`, `state local
+a/estate.cue:7:5 ?`},
 		"further up in the module": {`-- cue.mod/module.cue --
 module: "example.com/infra"
 -- common.cue --

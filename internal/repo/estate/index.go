@@ -20,6 +20,7 @@ type index struct {
 	dynamic  []*ast.Field // "\(x)": ..., (x): ...
 	embedded []ast.Expr
 	loops    []*ast.Comprehension
+	later    []ast.Node // all of them that are evaluated: what they say is not known at once
 }
 
 // index is that of the declarations of a struct or file, which is made once.
@@ -32,13 +33,15 @@ func (r *reader) index(of ast.Node, decls []ast.Decl) *index {
 	for _, d := range decls {
 		switch d := d.(type) {
 		case *ast.Field:
-			x.field(d)
+			if x.field(d); len(x.dynamic) > 0 && x.dynamic[len(x.dynamic)-1] == d {
+				x.later = append(x.later, d)
+			}
 		case *ast.LetClause:
 			x.lets = append(x.lets, d)
 		case *ast.EmbedDecl:
-			x.embedded = append(x.embedded, d.Expr)
+			x.embedded, x.later = append(x.embedded, d.Expr), append(x.later, d.Expr)
 		case *ast.Comprehension:
-			x.loops = append(x.loops, d)
+			x.loops, x.later = append(x.loops, d), append(x.later, d)
 		}
 	}
 	return x

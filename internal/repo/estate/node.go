@@ -202,7 +202,7 @@ func (n *node) child(key string) *node {
 	c.hide(n.missing, key)
 	for _, e := range n.bodies {
 		if n.state == expanding {
-			c.wait(e.index, key)
+			c.hide(e.index.later, key)
 		}
 		for _, f := range e.index.fields[plain(key)] {
 			if e.key(plain(key)) == key {
@@ -232,19 +232,6 @@ func (n *node) child(key string) *node {
 		n.children[key] = c
 	}
 	return c
-}
-
-// wait notes what is not gone through yet, and may say more.
-func (n *node) wait(x *index, key string) {
-	for _, l := range x.loops {
-		n.hide([]ast.Node{l}, key)
-	}
-	for _, f := range x.dynamic {
-		n.hide([]ast.Node{f}, key)
-	}
-	for _, e := range x.embedded {
-		n.hide([]ast.Node{e}, key)
-	}
 }
 
 // hide notes those of the gaps in a struct that may be about the field of that key.
@@ -347,9 +334,6 @@ func (r *reader) resolve(x ast.Expr, e *env) (to *node, at ast.Node) {
 
 // value is that of an expression.
 func (r *reader) value(x ast.Expr, e *env) *node {
-	if paren, ok := x.(*ast.ParenExpr); ok {
-		return r.value(paren.X, e)
-	}
 	if to, _ := r.resolve(x, e); to != nil {
 		return to
 	}

@@ -63,8 +63,8 @@ func (r *reader) survey(n *node, at []string) {
 // more.
 func (r *reader) reads(root *node) (reads []Read, vague []string) {
 	mentions := r.mentions(kinds)
-	if len(mentions) == 0 {
-		return nil, nil
+	if vague = r.unseen; len(mentions) == 0 {
+		return nil, vague
 	}
 	r.survey(root, nil)
 	if r.steps <= 0 { // nothing is sure
