@@ -22,7 +22,7 @@ SEED ?= $(shell date +%s)
 # What demonstration and tests run: the real OpenTofu with providers in a mirror on disk, the real
 # conftest and opa to compare with, and a go test that takes no skipped test for a passed one.
 RUN_TOOLS := tofu terraform-provider-local terraform-provider-random terraform-provider-forge
-TEST_TOOLS := conftest opa gotest postgres go-tfe terraform cue
+TEST_TOOLS := conftest opa gotest postgres go-tfe terraform cue terraform-provider-time
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
