@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -51,11 +52,7 @@ func (s *Stack) Convert(ctx context.Context, dir string) (*Imported, error) {
 	}
 	out := &Imported{Converted: converted, Dir: dir, Backend: from.Backend.Kind}
 	if from.Backend.Kind == "local" {
-		file, _ := from.Backend.Config["path"].(string)
-		if file == "" {
-			file = "terraform.tfstate"
-		}
-		out.State = s.resolve(file)
+		out.State = s.resolve(localState(from.Backend))
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, unwritable(dir, err)
@@ -68,6 +65,17 @@ func (s *Stack) Convert(ctx context.Context, dir string) (*Imported, error) {
 	}
 	out.Wrong = evaluates(spec.Root{Dir: dir, Name: dir}, tools)
 	return out, nil
+}
+
+// localState is the file of a state, by the rules of the tool's local backend: a
+// workspace that has a name has a directory of its own.
+func localState(b convert.Backend) string {
+	path, _ := b.Config["path"].(string)
+	if b.Named() {
+		dir, _ := b.Config["workspace_dir"].(string)
+		return filepath.Join(cmp.Or(dir, "terraform.tfstate.d"), b.Workspace, "terraform.tfstate")
+	}
+	return cmp.Or(path, "terraform.tfstate")
 }
 
 // evaluates says why a specification does not.
@@ -112,6 +120,9 @@ func (s *Stack) describe(ctx context.Context) (tools spec.Tools, from convert.St
 	}
 	from.Providers = toolbox.Providers
 	if from.Backend.Kind, from.Backend.Config, err = s.recordedBackend(); err != nil {
+		return tools, from, err
+	}
+	if from.Backend.Workspace, err = s.Session.Workspace(); err != nil {
 		return tools, from, err
 	}
 	from.Sources, err = s.sources()

@@ -121,6 +121,11 @@ func (c *compiler) backend(v cue.Value) error {
 	if file, ok := settings["path"].(string); ok && names[0] == "local" && !filepath.IsAbs(file) {
 		settings["path"] = path.Join(schema.Root, file)
 	}
+	if names[0] == "cloud" { // which is no backend in the tools' language, and stands beside them
+		delete(c.out.Terraform, "backend")
+		c.terraform("cloud", settings)
+		return nil
+	}
 	c.terraform("backend", map[string]any{names[0]: settings})
 	return nil
 }

@@ -33,8 +33,18 @@ type Stack struct {
 
 // A Backend is where the state is. The zero Backend is a file beside the configuration.
 type Backend struct {
-	Kind   string // local, s3 and so on
-	Config map[string]any
+	Kind      string // local, s3 and so on
+	Config    map[string]any
+	Workspace string // that is selected
+}
+
+// Named reports whether the state is that of a workspace that somebody has named.
+func (b Backend) Named() bool { return b.Workspace != "" && b.Workspace != "default" }
+
+// says reports whether a backend's own settings say which workspace it is.
+func (b Backend) says() bool {
+	workspaces, _ := b.Config["workspaces"].(map[string]any)
+	return workspaces["name"] == b.Workspace
 }
 
 // A Converted is a specification.

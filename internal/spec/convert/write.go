@@ -57,6 +57,9 @@ func (c *converter) settings() []string {
 	if b.Kind == "" || b.Kind == "local" {
 		return nil
 	}
+	if b.Named() && !b.says() {
+		c.leave("backend."+b.Kind, "say it of the stack in assize.yaml: workspace: "+b.Workspace, "the state is that of the workspace %s, and a specification does not say which", b.Workspace)
+	}
 	var fields []string
 	for _, name := range slices.Sorted(maps.Keys(b.Config)) {
 		switch v := b.Config[name]; {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/hashicorp/hcl/v2/json"
 )
 
 // A Source is what only the files of a module say, and no plan prints: local values,
@@ -44,12 +45,8 @@ func Read(modules map[string]map[string][]byte) map[string]*Source {
 	for module, files := range modules {
 		s := &Source{Locals: map[string][]string{}, Lifecycles: map[string]*Lifecycle{}, Providers: map[string]bool{}}
 		for _, name := range slices.Sorted(maps.Keys(files)) {
-			f, diags := hclsyntax.ParseConfig(files[name], name, hcl.InitialPos)
-			if body, ok := f.Body.(*hclsyntax.Body); ok && !diags.HasErrors() {
+			if body := parse(files[name], name); body != nil {
 				s.read(body, module)
-			}
-			if strings.HasSuffix(name, ".json") {
-				s.Others = append(s.Others, within(module, name)+" (it is JSON: what it says of lifecycle and local values was not read)")
 			}
 		}
 		all[module] = s
@@ -64,21 +61,42 @@ func within(module, what string) string {
 	return "module." + strings.ReplaceAll(module, ".", ".module.") + "." + what
 }
 
-func (s *Source) read(body *hclsyntax.Body, module string) {
-	for _, b := range body.Blocks {
-		switch {
-		case b.Type == "locals":
-			for name, a := range b.Body.Attributes {
+// parse is a file in either notation of the tools; nil if it is none.
+func parse(data []byte, name string) hcl.Body {
+	f, diags := hclsyntax.ParseConfig(data, name, hcl.InitialPos)
+	if strings.HasSuffix(name, ".json") {
+		f, diags = json.Parse(data, name)
+	}
+	if diags.HasErrors() {
+		return nil
+	}
+	return f.Body
+}
+
+// ofFile, ofResource and ofLifecycle are what is read of a file. Neither notation can
+// be read without saying what is looked for.
+var (
+	ofFile = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "locals"}, {Type: "resource", LabelNames: []string{"type", "name"}},
+		{Type: "provider", LabelNames: []string{"name"}}, {Type: "check", LabelNames: []string{"name"}}}}
+	ofResource  = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "lifecycle"}}}
+	ofLifecycle = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "precondition"}, {Type: "postcondition"}}}
+)
+
+func (s *Source) read(body hcl.Body, module string) {
+	content, _, _ := body.PartialContent(ofFile)
+	for _, b := range content.Blocks {
+		switch b.Type {
+		case "locals":
+			all, _ := b.Body.JustAttributes()
+			for name, a := range all {
 				s.Locals[name] = traversals(a.Expr)
 			}
-		case b.Type == "resource" && len(b.Labels) == 2:
+		case "resource":
 			s.resource(b)
-		case b.Type == "provider" && len(b.Labels) == 1:
+		case "provider":
 			s.provider(b)
-		case slices.Contains([]string{"check", "import", "removed", "moved"}, b.Type):
-			if b.Type == "check" {
-				s.Others = append(s.Others, within(module, "check."+strings.Join(b.Labels, ".")))
-			}
+		case "check":
+			s.Others = append(s.Others, within(module, "check."+b.Labels[0]))
 		}
 	}
 }
@@ -111,33 +129,35 @@ func traversal(t hcl.Traversal) string {
 	return b.String()
 }
 
-func (s *Source) provider(b *hclsyntax.Block) {
+func (s *Source) provider(b *hcl.Block) {
 	name := b.Labels[0]
-	if a := b.Body.Attributes["alias"]; a != nil {
+	all, _ := b.Body.JustAttributes()
+	if a := all["alias"]; a != nil {
 		if v, diags := a.Expr.Value(nil); !diags.HasErrors() && v.Type().FriendlyName() == "string" {
 			name += "." + v.AsString()
 		}
 	}
-	for attribute, a := range b.Body.Attributes {
+	for attribute, a := range all {
 		if _, ok := a.Expr.(*hclsyntax.ScopeTraversalExpr); ok {
 			s.Providers[name+"."+attribute] = true
 		}
 	}
 }
 
-func (s *Source) resource(b *hclsyntax.Block) {
+func (s *Source) resource(b *hcl.Block) {
 	l := &Lifecycle{}
-	for _, inner := range b.Body.Blocks {
-		if inner.Type == "lifecycle" {
-			l.read(inner.Body)
-		}
+	content, _, _ := b.Body.PartialContent(ofResource)
+	for _, inner := range content.Blocks {
+		l.read(inner.Body)
 	}
 	s.Lifecycles[strings.Join(b.Labels, ".")] = l
 }
 
-func (l *Lifecycle) read(body *hclsyntax.Body) {
-	for _, name := range slices.Sorted(maps.Keys(body.Attributes)) {
-		expr := body.Attributes[name].Expr
+func (l *Lifecycle) read(body hcl.Body) {
+	content, rest, _ := body.PartialContent(ofLifecycle)
+	all, _ := rest.JustAttributes()
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		expr := all[name].Expr
 		switch name {
 		case "create_before_destroy", "prevent_destroy":
 			v, diags := expr.Value(nil)
@@ -152,7 +172,7 @@ func (l *Lifecycle) read(body *hclsyntax.Body) {
 			l.Left = append(l.Left, name)
 		}
 	}
-	for _, b := range body.Blocks {
+	for _, b := range content.Blocks {
 		l.Left = append(l.Left, b.Type)
 	}
 }
