@@ -48,6 +48,7 @@ type heeded struct {
 	line   []byte // what came of the line that has not ended
 	wrong  bool   // it stands in what the tool says of an error
 	seen   []string
+	lost   bool // it did not find a file
 }
 
 func (h *heeded) Write(p []byte) (int, error) {
@@ -76,6 +77,9 @@ var heading = regexp.MustCompile(`^[│ ]*(Error|Warning): `)
 // dotted is what may be an address, with more behind it or not.
 var dotted = regexp.MustCompile(`[\pL\d_-]+(?:\.[\pL\d_-]+)+`)
 
+// lost is how the tool, or a provider, says that a file is not there.
+var lost = regexp.MustCompile(`[Nn]o file exists|[Nn]o such file or directory`)
+
 // read remembers the things that a line of an error speaks of, each once. The tool
 // says it in several ways:
 //
@@ -90,6 +94,7 @@ func (h *heeded) read(line []byte) {
 	if !h.wrong {
 		return
 	}
+	h.lost = h.lost || lost.MatchString(text)
 	for _, word := range dotted.FindAllString(text, -1) {
 		address := h.known(strings.TrimPrefix(word, "resource."))
 		if address != "" && !slices.Contains(h.seen, address) {
@@ -112,7 +117,7 @@ func (h *heeded) known(word string) string {
 	}
 }
 
-// write says where the things are.
+// write says where the things are, and where a path begins.
 func (h *heeded) write() {
 	h.read(h.line)
 	for _, address := range h.seen {
@@ -122,5 +127,9 @@ func (h *heeded) write() {
 			at = fmt.Sprintf(", %s:%d", place.File, place.Line)
 		}
 		fmt.Fprintf(h.to, "assize: note: %s is %s%s\n", address, place.Path, at)
+	}
+	if h.lost {
+		fmt.Fprintf(h.to, "assize: note: a relative path begins where the tool works, in %s; what is beside the specification is \"%s\", with import tofu %q\n",
+			dirName+"/"+specName, `\(tofu.#root)/NAME`, spec.Functions)
 	}
 }
