@@ -76,6 +76,9 @@ func (p *Process) lost(size int) error {
 // Ended reports whether there is no child any more.
 func (p *Process) Ended() bool { return p.ended }
 
+// Kill ends the child from any goroutine: whoever waits for an answer gets an error.
+func (p *Process) Kill() { _ = p.cmd.Process.Kill() }
+
 // Close ends the child. It has nothing to say any more.
 func (p *Process) Close() {
 	if !p.ended {

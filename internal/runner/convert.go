@@ -63,7 +63,7 @@ func (s *Stack) Convert(ctx context.Context, dir string) (*Imported, error) {
 	if err := copyOver(filepath.Join(s.Session.Dir, lockFileName), filepath.Join(dir, lockFileName)); err != nil {
 		return nil, err
 	}
-	out.Wrong = evaluates(spec.Root{Dir: dir, Name: dir}, tools)
+	out.Wrong = evaluates(ctx, spec.Root{Dir: dir, Name: dir}, tools)
 	return out, nil
 }
 
@@ -79,21 +79,18 @@ func localState(b convert.Backend) string {
 }
 
 // evaluates says why a specification does not.
-func evaluates(root spec.Root, printed spec.Tools) error {
+func evaluates(ctx context.Context, root spec.Root, printed spec.Tools) error {
 	tools, err := pack(printed)
 	if err != nil {
 		return err
 	}
-	e, err := spec.Begin(root, spec.Limits{})
-	if err != nil {
+	return evaluate(ctx, root, func(e *spec.Evaluation) error {
+		if err := e.Equip(tools); err != nil {
+			return err
+		}
+		_, err := e.Compile()
 		return err
-	}
-	defer e.Close()
-	if err := e.Equip(tools); err != nil {
-		return err
-	}
-	_, err = e.Compile()
-	return err
+	})
 }
 
 // describe is everything that a conversion is made from. The plan holds secrets, and

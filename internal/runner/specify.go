@@ -18,6 +18,7 @@ import (
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/problem"
 	"github.com/assize-iac/assize/internal/spec"
+	"github.com/assize-iac/assize/internal/tofu"
 )
 
 // specName is where, in the private directory of a stack, the configuration is that
@@ -84,17 +85,32 @@ func (s *Stack) Specification(ctx context.Context) (*spec.Specification, error) 
 	return s.compile(ctx)
 }
 
-func (s *Stack) compile(ctx context.Context) (*spec.Specification, error) {
-	e, err := spec.Begin(s.specification(), spec.Limits{})
+func (s *Stack) compile(ctx context.Context) (compiled *spec.Specification, err error) {
+	err = evaluate(ctx, s.specification(), func(e *spec.Evaluation) error {
+		if _, err := s.equip(ctx, e); err != nil {
+			return err
+		}
+		s.step("evaluating the specification")
+		compiled, err = e.Compile()
+		return err
+	})
+	return compiled, err
+}
+
+// evaluate has work done with the evaluation of a specification, which takes as long as
+// a specification can make it, but no longer than anybody waits for it.
+func evaluate(ctx context.Context, root spec.Root, work func(*spec.Evaluation) error) error {
+	e, err := spec.Begin(root, spec.Limits{})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer e.Close()
-	if _, err := s.equip(ctx, e); err != nil {
-		return nil, err
+	stop := context.AfterFunc(ctx, e.Interrupt)
+	defer stop()
+	if err = work(e); err != nil && ctx.Err() != nil && !errors.Is(err, tofu.ErrInterrupted) {
+		return &problem.Error{Code: api.Unavailable, Message: "interrupted while the specification was evaluated", Cause: tofu.ErrInterrupted}
 	}
-	s.step("evaluating the specification")
-	return e.Compile()
+	return err
 }
 
 // Vendor writes the packages of the providers, whole, to where CUE and its language
@@ -105,16 +121,14 @@ func (s *Stack) Vendor(ctx context.Context) ([]string, error) {
 	if _, err := s.Specification(ctx); err != nil && !errors.As(err, &wrong) {
 		return nil, err
 	}
-	e, err := spec.Begin(s.specification(), spec.Limits{})
-	if err != nil {
-		return nil, err
-	}
-	defer e.Close()
 	var tools spec.Tools
-	data, err := s.equip(ctx, e)
-	if err == nil {
-		err = json.Unmarshal(data, &tools)
-	}
+	err := evaluate(ctx, s.specification(), func(e *spec.Evaluation) error {
+		data, err := s.equip(ctx, e)
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal(data, &tools)
+	})
 	if err != nil {
 		return nil, err
 	}

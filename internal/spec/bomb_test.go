@@ -99,3 +99,28 @@ func TestUnreadable(t *testing.T) {
 		}
 	}
 }
+
+// TestInterrupted: whoever does not want to wait any longer need not.
+func TestInterrupted(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "bomb.cue"), []byte("package estate\n"+bombs[2].text+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e, err := spec.Begin(spec.Root{Dir: dir, Name: "."}, spec.Limits{Wall: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	if err := e.Equip(tools(t)); err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(100*time.Millisecond, e.Interrupt)
+	start := time.Now()
+	if _, err := e.Compile(); err == nil || !strings.Contains(err.Error(), "died") {
+		t.Errorf("%v", err)
+	}
+	if took := time.Since(start); took > 30*time.Second {
+		t.Errorf("took %v", took)
+	}
+}

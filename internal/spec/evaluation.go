@@ -80,6 +80,9 @@ func (e *Evaluation) Compile() (*Specification, error) {
 	return a.Specification, err
 }
 
+// Interrupt ends the process from any goroutine: what it is asked ends with an error.
+func (e *Evaluation) Interrupt() { e.process.Kill() }
+
 // Close ends the process.
 func (e *Evaluation) Close() { e.process.Close() }
 

@@ -127,11 +127,12 @@ func (s *script) in(dir string) []string {
 // file goes through a file of a package; others are passed over, above the package's
 // directory also those that are no CUE.
 func (w *walker) file(name, pkg string, above bool) error {
-	f, err := parser.ParseFile(name, w.Files[name], parser.ImportsOnly)
+	f, _ := parser.ParseFile(name, w.Files[name], parser.ImportsOnly) // what is wrong with it is said below
 	if above && (f == nil || f.PackageName() != pkg) {
 		return nil
 	}
 	if !w.ahead {
+		var err error
 		if f, err = parser.ParseFile(name, w.Files[name]); err != nil {
 			return err
 		}
