@@ -88,3 +88,28 @@ func TestSerialIsExact(t *testing.T) {
 		}
 	}
 }
+
+// TestTypeIsNamed: who sends a document of another type is told which one is wanted.
+func TestTypeIsNamed(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	ann := s.user(t, "ann")
+	workspace := "/api/v2/workspaces/" + s.acme(t, ann)
+	for path, kind := range map[string]string{
+		"/api/v2/organizations/acme/teams":         "teams",
+		workspace + "/vars":                        "vars",
+		workspace + "/state-versions":              "state-versions",
+		workspace + "/actions/lock":                "workspaces",
+		workspace + "/relationships/tags":          "tags",
+		workspace + "/run-triggers":                "run-triggers",
+		"/api/v2/organizations/acme/agent-pools":   "agent-pools",
+		"/api/v2/organizations/acme/policy-sets":   "policy-sets",
+		workspace + "/configuration-versions":      "configuration-versions",
+		workspace + "/notification-configurations": "notification-configurations",
+	} {
+		got := s.expect(t, http.StatusUnprocessableEntity, ann, "POST", path, `{"data":{"type":"canary-4f1e"}}`)
+		if said := string(got.body); !strings.Contains(said, "type is "+kind) && !strings.Contains(said, "the type "+kind) || strings.Contains(said, "canary") {
+			t.Errorf("%s: %s", path, said)
+		}
+	}
+}

@@ -67,10 +67,10 @@ func (r *request) lockReason() (string, error) {
 		} `json:"data"`
 	}
 	if err := json.Unmarshal(data, &doc); err != nil {
-		return "", notJSONAPI(err)
+		return "", notOfType(err, "workspaces")
 	}
 	if doc.Data.Type != "" && doc.Data.Type != "workspaces" {
-		return "", notJSONAPI(errors.New("another type"))
+		return "", notOfType(errors.New("another type"), "workspaces")
 	}
 	return doc.Data.Attributes.Reason, nil
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"reflect"
 	"strconv"
+	"strings"
 
 	"github.com/hashicorp/jsonapi"
 
@@ -71,13 +72,23 @@ func (r *request) decode(doc any) error {
 func decode(data []byte, doc any) (err error) {
 	defer func() {
 		if recover() != nil {
-			err = notJSONAPI(errors.New("the document cannot be read"))
+			err = notOfType(errors.New("the document cannot be read"), typeOf(reflect.TypeOf(doc)))
 		}
 	}()
 	if err := jsonapi.UnmarshalPayload(bytes.NewReader(data), doc); err != nil {
-		return notJSONAPI(err)
+		return notOfType(err, typeOf(reflect.TypeOf(doc)))
 	}
 	return nil
+}
+
+// typeOf is what JSON:API calls documents of a Go type, a pointer to a struct.
+func typeOf(doc reflect.Type) string {
+	for i := range doc.Elem().NumField() {
+		if name, ok := strings.CutPrefix(doc.Elem().Field(i).Tag.Get("jsonapi"), "primary,"); ok {
+			return name
+		}
+	}
+	return ""
 }
 
 // A change is a document whose attributes are, among others, settings of a thing:
@@ -122,10 +133,15 @@ func (c change) onto(settings any) error {
 
 // notJSONAPI does not repeat what was sent: it may hold a secret. Decoders do, in
 // what they say, and causes are written into logs: so of the cause its type is kept.
-func notJSONAPI(cause error) error {
+func notJSONAPI(cause error) *problem.Error {
 	p := problem.New(api.Invalid, "the request is no JSON:API document of the type that is wanted here")
 	p.Cause = fmt.Errorf("of a decoder: %T", cause)
 	return p
+}
+
+// notOfType says which type is wanted: whoever writes a request by hand cannot guess it.
+func notOfType(cause error, kind string) error {
+	return notJSONAPI(cause).WithHint("data.type is %s, and each attribute is of the type that the protocol says", kind)
 }
 
 // decodeAll reads a list of documents of the type of T.
@@ -134,14 +150,17 @@ func decodeAll[T any](r *request) (docs []*T, err error) {
 	if err != nil {
 		return nil, err
 	}
+	wanted := func(cause error) error {
+		return notJSONAPI(cause).WithHint("data is a list of documents whose type is %s", typeOf(reflect.TypeFor[*T]()))
+	}
 	defer func() {
 		if recover() != nil {
-			err = notJSONAPI(errors.New("the documents cannot be read"))
+			err = wanted(errors.New("the documents cannot be read"))
 		}
 	}()
 	all, err := jsonapi.UnmarshalManyPayload(bytes.NewReader(data), reflect.TypeFor[*T]())
 	if err != nil {
-		return nil, notJSONAPI(err)
+		return nil, wanted(err)
 	}
 	for _, doc := range all {
 		docs = append(docs, doc.(*T))
@@ -159,13 +178,16 @@ func (r *request) references(kind string) ([]string, error) {
 	var body struct {
 		Data []struct{ Type, ID string } `json:"data"`
 	}
+	wanted := func(cause error) error {
+		return notJSONAPI(cause).WithHint("data is a list, each with an id and the type %s", kind)
+	}
 	if err := json.Unmarshal(data, &body); err != nil {
-		return nil, notJSONAPI(err)
+		return nil, wanted(err)
 	}
 	var ids []string
 	for _, d := range body.Data {
 		if d.Type != kind {
-			return nil, notJSONAPI(errors.New("another type"))
+			return nil, wanted(errors.New("another type"))
 		}
 		ids = append(ids, d.ID)
 	}

@@ -119,7 +119,7 @@ func decodeNewState(data []byte) (newStateDoc, error) {
 		err = errors.New("another type")
 	}
 	if err != nil {
-		return newStateDoc{}, notJSONAPI(err)
+		return newStateDoc{}, notOfType(err, "state-versions")
 	}
 	return body.Data.Attributes, nil
 }

@@ -119,10 +119,10 @@ func (r *request) tokenWish() (tokenWish, error) {
 		}
 	}
 	if err := json.Unmarshal(data, &body); err != nil {
-		return tokenWish{}, notJSONAPI(err)
+		return tokenWish{}, notOfType(err, "authentication-tokens")
 	}
 	if !slices.Contains([]string{"", "authentication-tokens"}, body.Data.Type) {
-		return tokenWish{}, notJSONAPI(errors.New("another type"))
+		return tokenWish{}, notOfType(errors.New("another type"), "authentication-tokens")
 	}
 	return body.Data.Attributes, nil
 }
