@@ -79,7 +79,7 @@ func (g *Globals) stackUnlock(ctx context.Context, r *remote, called string, for
 	}
 	if !force {
 		if err := r.Ask(ctx, v1.ReleaseLock{Stack: s.ID}, nil); err != nil {
-			return err
+			return lockedOut(err, s)
 		}
 		_, err = fmt.Fprintf(g.Out, "%s is unlocked.\n", s.Name)
 		return err

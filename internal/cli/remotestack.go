@@ -207,7 +207,7 @@ and nothing knows of it any more: with resources in the state, only --force does
 				return err
 			}
 			if err := r.Ask(cmd.Context(), v1.DeleteStack{Stack: s.ID, Force: force}, nil); err != nil {
-				return err
+				return lockedOut(err, s)
 			}
 			return say(g, r, s, "%s is deleted.", s.Name)
 		},
