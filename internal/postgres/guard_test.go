@@ -2,11 +2,14 @@ package postgres_test
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/identity"
@@ -411,5 +414,34 @@ func TestHostileText(t *testing.T) {
 	}
 	if err := identity.Verify(slices.Values(entries(t, store, w.owner, w.org.Organisation))); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestNoWholeTable: no change reads a whole table, not even a small one. Postgres would
+// take it for a reader of every row of it, and have it fail with changes of other
+// organisations, by other replicas, again and again (docs/database.md, rule 4).
+func TestNoWholeTable(t *testing.T) {
+	t.Parallel()
+	store, _ := open(t)
+	w := newWorld(t, store)
+	undone := errors.New("it is enough to have seen it")
+	for name, do := range w.calls(t.Context(), w.owner) {
+		err := store.Update(t.Context(), func(u *postgres.Update) error {
+			_ = do(u) // some want that another one was before
+			rows, err := u.Tx().Query(t.Context(), `
+				SELECT DISTINCT relname::text FROM pg_locks JOIN pg_class ON pg_class.oid = relation
+				WHERE pid = pg_backend_pid() AND mode = 'SIReadLock' AND locktype = 'relation' AND relkind = 'r'`)
+			if err != nil {
+				return err
+			}
+			tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
+			if len(tables) > 0 {
+				t.Errorf("%s reads all of %v", name, tables)
+			}
+			return errors.Join(err, undone)
+		})
+		if !errors.Is(err, undone) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
