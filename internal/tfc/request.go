@@ -25,7 +25,10 @@ const bodyMax = 1 << 20
 func (r *request) body(most int64) ([]byte, error) {
 	data, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, most))
 	var large *http.MaxBytesError
+	var known said
 	switch {
+	case errors.As(err, &known):
+		return nil, known
 	case errors.As(err, &large):
 		return nil, problem.New(api.TooLarge, "the request has more than %d bytes", most)
 	case err != nil:

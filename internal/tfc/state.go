@@ -163,6 +163,7 @@ func createStateVersion(r *request) (answer, error) {
 			return answer{}, err
 		}
 		defer release()
+		r.Body = brisk{r.Body, time.Now(), new(int64)}
 	}
 	data, err := r.body(stateDocumentMax)
 	if err != nil {
@@ -185,6 +186,30 @@ func createStateVersion(r *request) (answer, error) {
 	made.Upload = r.address("/api/v2/state-uploads/" + secrets.State)
 	made.JSONUpload = r.address("/api/v2/state-uploads/" + secrets.JSON)
 	return created(made), err
+}
+
+// How fast a large document must come, while it keeps others waiting.
+const (
+	briskStart = 10 * time.Second // that any may take
+	briskRate  = 256 << 10        // bytes a second, from then on
+)
+
+// A brisk body must not come slowly: two of them could keep everybody else from sending a
+// large one for hours (docs/state.md, rule 8). That nothing comes at all the server sees.
+type brisk struct {
+	io.ReadCloser
+	begun time.Time
+	read  *int64 // bytes
+}
+
+func (b brisk) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	*b.read += int64(n)
+	if err == nil && time.Since(b.begun) > briskStart+time.Duration(*b.read)*time.Second/briskRate {
+		return n, said{title: "request timeout", status: http.StatusRequestTimeout, problem: problem.New(api.Limited,
+			"the state comes too slowly for a request that holds it").WithHint("upload it, as the clients do that are asked to")}
+	}
+	return n, err
 }
 
 // A rollbackDoc names the version that shall be the current one again.

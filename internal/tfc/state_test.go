@@ -5,10 +5,13 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/assize-iac/assize/internal/control"
 	"github.com/assize-iac/assize/internal/identity"
@@ -173,6 +176,28 @@ func TestStateTooLarge(t *testing.T) {
 		res.Body.Close()
 		if res.StatusCode != 413 {
 			t.Errorf("%s", res.Status)
+		}
+	}
+}
+
+// TestBrisk: what comes slowly does not keep a place for long, and what comes at the rate
+// that is wanted keeps it to its end.
+func TestBrisk(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		since  time.Duration
+		status int
+	}{{0, http.StatusOK}, {time.Minute, http.StatusRequestTimeout}} {
+		body := brisk{io.NopCloser(strings.NewReader("a few bytes")), time.Now().Add(-test.since), new(int64)}
+		r := &request{Request: httptest.NewRequest("POST", "/", body)}
+		status := http.StatusOK
+		if _, err := r.body(stateDocumentMax); err != nil {
+			w := httptest.NewRecorder()
+			writeError(w, err)
+			status = w.Code
+		}
+		if status != test.status {
+			t.Errorf("after %v: %d, want %d", test.since, status, test.status)
 		}
 	}
 }
