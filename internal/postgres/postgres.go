@@ -43,9 +43,13 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	config.ConnConfig.RuntimeParams["timezone"] = "UTC"
 	// A transaction of a process that hangs would keep its locks for ever.
 	config.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = "60000"
-	// What changes something finds it by its key: to plan it anew each time would take
-	// longer than to do it.
+	// These are for what changes something, which finds it by its key: to plan it anew each
+	// time would take longer than to do it, and who reads a small table as a whole is in the
+	// way of every change of it, also in other organisations (docs/database.md, rule 4).
 	config.ConnConfig.RuntimeParams["plan_cache_mode"] = "force_generic_plan"
+	config.ConnConfig.RuntimeParams["enable_seqscan"] = "off"
+	// A statement that must read a whole table nevertheless is not worth a compiler.
+	config.ConnConfig.RuntimeParams["jit"] = "off"
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, translate(err)
