@@ -264,6 +264,9 @@ func (c *compiler) add(t thing) error {
 		return c.src.wrong(t.value, "this resource was not there when the specification was first looked at: what exists depends on what is known only after apply").
 			WithHint("decide what exists by values that are in the specification")
 	}
+	if i.path == "" {
+		return c.src.wrong(t.value, "this resource is in a field without a name").WithHint("give the field a name: the tool calls the resource by it")
+	}
 	i.provider = c.providers[text(t.value, "provider")]
 	if i.provider == nil {
 		return c.src.wrong(t.value, "the struct of the provider that it is built from is in no field of the specification").

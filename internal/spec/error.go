@@ -156,7 +156,7 @@ func sources(v cue.Value) []token.Pos {
 
 // wrong refuses a value, and names it and where it is.
 func (s *source) wrong(v cue.Value, format string, args ...any) *Error {
-	message := short(carried.ReplaceAllString(thing{path: v.Path().Selectors()}.String(), "") + ": " + fmt.Sprintf(format, args...))
+	message := short(cmp.Or(carried.ReplaceAllString(thing{path: v.Path().Selectors()}.String(), ""), `""`) + ": " + fmt.Sprintf(format, args...))
 	var positions []string
 	if file, line := s.where(v); file != "" {
 		positions = append(positions, fmt.Sprintf("%s:%d", file, line))

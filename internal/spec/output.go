@@ -3,12 +3,12 @@ package spec
 import (
 	"path"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
 	"cuelang.org/go/cue"
 
-	"github.com/assize-iac/assize/internal/spec/naming"
 	"github.com/assize-iac/assize/internal/spec/schema"
 )
 
@@ -26,6 +26,11 @@ func (c *compiler) outputs() error {
 	}
 	c.out.Outputs = map[string]map[string]any{}
 	for it.Next() {
+		name := it.Selector().Unquoted()
+		if !outputName.MatchString(name) {
+			return c.src.wrong(it.Value(), "the tool has no output of this name").
+				WithHint("others read it by its name: letters, digits, _ and -, and a letter or _ first")
+		}
 		e, err := c.argument(it.Value())
 		if err != nil {
 			return err
@@ -34,11 +39,14 @@ func (c *compiler) outputs() error {
 		if c.secret(it.Value(), map[string]bool{}) {
 			body["sensitive"] = true
 		}
-		c.out.Outputs[naming.Tool(it.Selector().Unquoted())] = body
+		c.out.Outputs[name] = body
 		c.counts.Outputs++
 	}
 	return nil
 }
+
+// outputName matches what the tool may call an output.
+var outputName = regexp.MustCompile(`^[\pL_][\pL\pM\pN_-]*$`)
 
 // settings reads $settings, which takes state and refresh and nothing else (seed
 // 003, "The trust anchor"). Where nothing is said of the state, it is a file beside
