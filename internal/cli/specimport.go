@@ -37,6 +37,7 @@ func newSpecImport(g *Globals) *cobra.Command {
 				return err
 			}
 			stack.Session.Out, stack.Session.Err = io.Discard, g.Err // of the plan only what was wrong with it is of interest
+			stack.Session.Plain = !colored(g.Err)
 			dir := out
 			if dir == "" {
 				dir = filepath.Join(t.dir(), "estate")

@@ -183,7 +183,7 @@ func merged(exprs []map[string]any, name string) (e native.Expression, set bool)
 
 // set is the value of an attribute, "" where there is none to write.
 func (c *converter) set(i *item, name string, value, marks any, e native.Expression, a *schema.Attribute) string {
-	secretly := "write it in a file that is not committed, such as secrets.cue: " + route(i.path) + ": " + strings.ReplaceAll(name, ".", ": ") + ": ..."
+	secretly := "write it in a file that is not committed, such as secrets.cue: " + within(i.path, strings.ReplaceAll(name, ".", ": ")+": ...")
 	if a.WriteOnly {
 		c.leave(i.Address, secretly, "%s is write-only: no state has it", name)
 		return ""
@@ -210,13 +210,17 @@ func (c *converter) set(i *item, name string, value, marks any, e native.Express
 	return text
 }
 
-// route is a path as one writes it in a file of CUE.
-func route(path []step) string {
-	var words []string
-	for _, s := range path {
-		words = append(words, cuetext.Field(s.label()))
+// within is a value as one writes it at a path in another file of CUE. An element of a
+// list stands behind those before it.
+func within(path []step, value string) string {
+	for _, s := range slices.Backward(path) {
+		if n, is := s.key.(int); is {
+			value = "[" + strings.Repeat("_, ", n) + "{" + value + "}, ...]"
+		} else {
+			value = cuetext.Field(s.label()) + ": " + value
+		}
 	}
-	return strings.Join(words, ": ")
+	return value
 }
 
 // blocks is a block within a block: one struct, a list, or structs under keys.

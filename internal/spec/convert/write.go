@@ -111,6 +111,9 @@ func (c *converter) outputs() string {
 func (c *converter) explain(address, what string, w *writing, e native.Expression) {
 	var refs []string
 	for _, ref := range longest(e.References) {
+		if strings.HasPrefix(ref, "path.") && w.plain {
+			c.leave(address, `there, "\(tofu.#root)" leads to the specification`, "%s is made of %s: as it is now, it begins in the directory where the tool works for a specification", what, ref)
+		}
 		if first := steps(ref)[0].name; !slices.Contains([]string{"each", "count", "path", "terraform", "tofu", "self"}, first) {
 			refs = append(refs, ref)
 		}
