@@ -72,7 +72,7 @@ func (e *edit) planned(name string) (string, error) {
 // managed reports whether an address of the tool is that of a resource.
 func managed(address string) bool {
 	kind, _, _ := strings.Cut(address, ".")
-	return kind != "data" && kind != "ephemeral" && kind != "local"
+	return kind != "data" && kind != "ephemeral" && kind != "local" && kind != "terraform"
 }
 
 func (e *edit) imported(g *Globals, now string) {

@@ -26,8 +26,12 @@ func (s *Stack) heed(session *tofu.Session) (note func(error) error) {
 	if !s.Specified() {
 		return func(err error) error { return err }
 	}
-	to := session.Err
-	h := &heeded{to: to, places: s.places}
+	return (&heeded{places: s.places}).over(session)
+}
+
+// over lets h hear what the tool says in a session.
+func (h *heeded) over(session *tofu.Session) (note func(error) error) {
+	h.to = session.Err
 	if session.Out == session.Err { // two writers would change the order
 		session.Out = h
 	}
@@ -45,10 +49,13 @@ func (s *Stack) heed(session *tofu.Session) (note func(error) error) {
 type heeded struct {
 	to     io.Writer
 	places map[string]spec.Place
-	line   []byte // what came of the line that has not ended
-	wrong  bool   // it stands in what the tool says of an error
-	seen   []string
-	lost   bool // it did not find a file
+	// imports are where providers are imported, by their source addresses. The tool
+	// calls one as it stands there, or without its registry.
+	imports map[string]string
+	line    []byte // what came of the line that has not ended
+	wrong   bool   // it stands in what the tool says of an error
+	seen    []string
+	lost    bool // it did not find a file
 }
 
 func (h *heeded) Write(p []byte) (int, error) {
@@ -95,6 +102,12 @@ func (h *heeded) read(line []byte) {
 		return
 	}
 	h.lost = h.lost || lost.MatchString(text)
+	for source := range h.imports {
+		_, short, _ := strings.Cut(source, "/")
+		if named(text, short) && !slices.Contains(h.seen, source) {
+			h.seen = append(h.seen, source)
+		}
+	}
 	for _, word := range dotted.FindAllString(text, -1) {
 		address := h.known(strings.TrimPrefix(word, "resource."))
 		if address != "" && !slices.Contains(h.seen, address) {
@@ -117,10 +130,20 @@ func (h *heeded) known(word string) string {
 	}
 }
 
+// named reports whether a text names something, and not something longer.
+func named(text, name string) bool {
+	return regexp.MustCompile(regexp.QuoteMeta(name) + `([^\pL\d_-]|$)`).MatchString(text)
+}
+
 // write says where the things are, and where a path begins.
 func (h *heeded) write() {
 	h.read(h.line)
+	slices.SortStableFunc(h.seen, func(a, b string) int { return strings.Compare(h.imports[a], h.imports[b]) })
 	for _, address := range h.seen {
+		if at := h.imports[address]; at != "" {
+			fmt.Fprintf(h.to, "assize: note: %s is imported in %s\n", address, at)
+			continue
+		}
 		place := h.places[address]
 		at := ""
 		if place.File != "" {

@@ -41,13 +41,14 @@ func (s *Stack) initialise(ctx context.Context, locked bool) error {
 	if err := s.lendLock(); err != nil {
 		return err
 	}
+	note := s.heed(&session)
 	if locked {
 		err = session.InitLocked(ctx, flags...)
 	} else {
 		err = errors.Join(session.Init(ctx, flags...), s.returnLock())
 	}
 	if err != nil || workspace == "" || workspace == "default" {
-		return err
+		return note(err)
 	}
 	return session.Select(ctx, workspace, !locked)
 }

@@ -292,7 +292,8 @@ func (s *Stack) ask(ctx context.Context, required spec.Required) (printed spec.T
 	session := s.Session
 	session.Tool.Env = append(slices.Clone(session.Tool.Environ()), "TF_DATA_DIR="+s.askedIn())
 	// What is dropped from the lock file for the asking is there again afterwards.
-	if err := errors.Join(session.Init(ctx, "-backend=false"), s.returnGained(), s.lendLock()); err != nil {
+	note := (&heeded{imports: required.Imports}).over(&session)
+	if err := errors.Join(note(session.Init(ctx, "-backend=false")), s.returnGained(), s.lendLock()); err != nil {
 		return printed, err
 	}
 	if printed.Schemas, err = session.Schemas(ctx); err != nil {

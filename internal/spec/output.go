@@ -138,12 +138,17 @@ func (c *compiler) backend(v cue.Value) error {
 	return nil
 }
 
-// places are where everything is, by the tool's address.
+// places are where everything is, by the tool's address, and where the state is said to
+// be, by what the tool calls that.
 func (c *compiler) places() map[string]Place {
 	all := map[string]Place{}
 	for at, i := range c.items {
 		file, line := c.src.where(i.value)
 		all[at] = Place{Path: i.path, File: file, Line: line}
+	}
+	if v := c.value.LookupPath(cue.MakePath(cue.Str("$settings"), cue.Str("state"))); v.Exists() {
+		file, line := c.src.where(v)
+		all["terraform.backend"] = Place{Path: "$settings.state", File: file, Line: line}
 	}
 	return all
 }

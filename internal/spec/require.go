@@ -29,6 +29,8 @@ func In(dir string) bool {
 type Required struct {
 	Config []byte // configuration that requires the providers, and nothing else
 	Locked bool   // some of them have versions, which a lock file pins
+
+	Imports map[string]string // where each provider is imported, by its source address: file:line:column
 }
 
 // requirements is the configuration with which the tool fetches the providers that the
@@ -45,13 +47,14 @@ func (s *source) requirements() (Required, error) {
 		return Required{}, s.refuse(instance.Err)
 	}
 	found := survey(cuecontext.New().BuildInstance(instance), Toolbox{})
-	c, locked := &compiler{src: s}, false
+	c, locked, imports := &compiler{src: s}, false, map[string]string{}
 	for _, source := range slices.Sorted(maps.Keys(s.imports)) {
 		if strings.Count(source, "/") != 2 {
 			return Required{}, s.unknownImport(source)
 		}
 		if source != Functions {
 			c.require(c.local(source), map[string]any{"source": source})
+			imports[source] = s.position(s.imports[source])
 			locked = locked || !builtin(source)
 		}
 	}
@@ -61,5 +64,5 @@ func (s *source) requirements() (Required, error) {
 		}
 	}
 	config, err := c.encode()
-	return Required{Config: config, Locked: locked}, err
+	return Required{Config: config, Locked: locked, Imports: imports}, err
 }
