@@ -11,7 +11,6 @@ import (
 	"github.com/assize-iac/assize/internal/report"
 	"github.com/assize-iac/assize/internal/report/page"
 	"github.com/assize-iac/assize/internal/runner"
-	"github.com/assize-iac/assize/internal/spec/naming"
 	"github.com/assize-iac/assize/internal/state/document"
 )
 
@@ -57,7 +56,7 @@ func (e *edit) planned(name string) (string, error) {
 		return name, nil
 	}
 	for address, place := range e.stack.Places() {
-		if place.Path != name && place.Path != naming.Dotted(name) && address != name {
+		if !place.Is(name) && address != name {
 			continue
 		}
 		if !managed(address) {

@@ -13,7 +13,7 @@ import (
 )
 
 // clause matches that of a file of a specification.
-var clause = regexp.MustCompile(`(?m)^\s*package\s+` + Package + `\b`)
+var clause = regexp.MustCompile(`(?m)^\x{FEFF}?\s*package\s+` + Package + `\b`)
 
 // In reports whether a directory holds a specification: a file of the package
 // estate. One that cannot be read is none.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/problem"
+	"github.com/assize-iac/assize/internal/spec/naming"
 	"github.com/assize-iac/assize/internal/spec/schema"
 )
 
@@ -44,6 +45,10 @@ type Place struct {
 	File string // relative to the directory; "" if nobody knows
 	Line int
 }
+
+// Is reports whether a path in CUE is that of the place; an element of a list may have
+// its number in brackets.
+func (p Place) Is(path string) bool { return p.Path == path || p.Path == naming.Dotted(path) }
 
 // Counts are of what there is in a specification.
 type Counts struct{ Resources, Data, Ephemeral, Calls, Outputs, Providers int }

@@ -100,6 +100,23 @@ func TestCases(t *testing.T) {
 	}
 }
 
+// TestIn: a directory holds a specification by what is in its files, as CUE reads them.
+func TestIn(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"package estate\n": true, "// what it is\n\n package estate // ours": true, "\uFEFFpackage estate\r\n": true,
+		"package estates\n": false, "// package estate\n": false, "": false,
+	} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "a.cue"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := spec.In(dir); got != want {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+}
+
 // unpack writes the files of a case into dir and returns what it wants.
 func unpack(t *testing.T, a *txtar.Archive, dir string) (want string) {
 	t.Helper()

@@ -155,7 +155,7 @@ var imports = []struct {
 	// Serves agents through commands of ours, in processes of their own.
 	{"internal/mcp", "api problem"},
 
-	{"internal/cli", "api api/client api/v1 artifact binding credentials gate identity mcp origin plan plan/compare policy policy/bundle policy/except policy/input policy/mutate policy/rules policy/suite policy/translate preview problem repo repo/git repo/scan report report/board report/contrast report/graph report/inforce report/page report/parcel report/trial rollout runner serve settings spec spec/naming stack state state/document strict tofu"},
+	{"internal/cli", "api api/client api/v1 artifact binding credentials gate identity mcp origin plan plan/compare policy policy/bundle policy/except policy/input policy/mutate policy/rules policy/suite policy/translate preview problem repo repo/git repo/scan report report/board report/contrast report/graph report/inforce report/page report/parcel report/trial rollout runner serve settings spec stack state state/document strict tofu"},
 	// Where states come from that are to be imported.
 
 	{"cmd/assize", "*"},
