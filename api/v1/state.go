@@ -89,6 +89,7 @@ func (ImportState) Route() string { return "POST /v1/stacks/{stack}/import" }
 // version with the same bytes. It needs the caller's own lock.
 type RollbackState struct {
 	Version string `path:"version" json:"-" doc:"id of the version to go back to"`
+	Key     string `query:"key" json:"-" doc:"of the lock, if it was taken with one"`
 }
 
 // Route is where the request goes.
@@ -135,6 +136,7 @@ func (DownloadQuarantined) Route() string { return "GET /v1/quarantine/{quaranti
 // needs the caller's own lock.
 type ImportQuarantined struct {
 	Quarantined string `path:"quarantined" json:"-" doc:"id of what was refused"`
+	Key         string `query:"key" json:"-" doc:"of the lock, if it was taken with one"`
 }
 
 // Route is where the request goes.

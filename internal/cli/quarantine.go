@@ -129,8 +129,8 @@ func (g *Globals) quarantineImport(ctx context.Context, r *remote, id string) er
 		return err
 	}
 	var v v1.StateVersion
-	err = r.holding(ctx, s, "state quarantine import", func(string) error {
-		return r.Ask(ctx, v1.ImportQuarantined{Quarantined: id}, &v)
+	err = r.holding(ctx, s, "state quarantine import", func(key string) error {
+		return r.Ask(ctx, v1.ImportQuarantined{Quarantined: id, Key: key}, &v)
 	})
 	if err != nil {
 		return lockedOut(err, s)

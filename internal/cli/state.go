@@ -288,8 +288,8 @@ func (g *Globals) stateRollback(ctx context.Context, r *remote, called, id strin
 		return err
 	}
 	var v v1.StateVersion
-	err = r.holding(ctx, s, "state rollback", func(string) error {
-		return r.Ask(ctx, v1.RollbackState{Version: old.ID}, &v)
+	err = r.holding(ctx, s, "state rollback", func(key string) error {
+		return r.Ask(ctx, v1.RollbackState{Version: old.ID, Key: key}, &v)
 	})
 	if err != nil {
 		return lockedOut(err, s)

@@ -421,19 +421,19 @@ func TestRecovery(t *testing.T) {
 		t.Fatal("it was taken")
 	}
 	kept := w.quarantined(t)[0]
-	if _, err := w.RollbackState(t.Context(), applier, versions[0].ID); problem.Code(err) != api.Forbidden {
+	if _, err := w.RollbackState(t.Context(), applier, versions[0].ID, ""); problem.Code(err) != api.Forbidden {
 		t.Errorf("an applier goes back: %v", err)
 	}
-	back, err := w.RollbackState(t.Context(), w.owner, versions[0].ID)
+	back, err := w.RollbackState(t.Context(), w.owner, versions[0].ID, "")
 	if now, text := w.current(t); err != nil || now.ID != back.ID || text != texts[0] || now.CopyOf != versions[0].ID || now.Serial != 1 || now.Sequence != 3 {
 		t.Errorf("%v: %+v", err, now)
 	}
-	taken, err := w.ImportQuarantined(t.Context(), w.owner, kept.ID)
+	taken, err := w.ImportQuarantined(t.Context(), w.owner, kept.ID, "")
 	if now, text := w.current(t); err != nil || now.ID != taken.ID || text != refused || now.Serial != 2 || now.Outputs != 2 {
 		t.Errorf("%v: %+v", err, now)
 	}
 	w.unlock(t, w.owner)
-	if _, err := w.RollbackState(t.Context(), w.owner, versions[1].ID); problem.Code(err) != api.Conflict {
+	if _, err := w.RollbackState(t.Context(), w.owner, versions[1].ID, ""); problem.Code(err) != api.Conflict {
 		t.Errorf("without a lock: %v", err)
 	}
 }

@@ -219,7 +219,7 @@ func (m *model) back(t *testing.T, s step, who identity.Principal) (code api.Cod
 		return "", nil
 	}
 	old := m.made[s.Pick%len(m.made)]
-	v, err := m.RollbackState(t.Context(), who, old.id)
+	v, err := m.RollbackState(t.Context(), who, old.id, "")
 	switch {
 	case s.Client == 2:
 		return api.Forbidden, err

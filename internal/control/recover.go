@@ -20,7 +20,7 @@ const SweepGrace = 30 * 24 * time.Hour
 
 // RollbackState goes back to an earlier version. Its bytes are read to their end
 // before: one that is damaged must not become the current one.
-func (c *Control) RollbackState(ctx context.Context, who identity.Principal, id string) (postgres.StateVersion, error) {
+func (c *Control) RollbackState(ctx context.Context, who identity.Principal, id, key string) (postgres.StateVersion, error) {
 	var v postgres.StateVersion
 	err := c.View(ctx, func(view *postgres.View) (err error) {
 		v, err = view.ReadState(ctx, who, id)
@@ -37,7 +37,7 @@ func (c *Control) RollbackState(ctx context.Context, who identity.Principal, id 
 	}
 	kept := v.Kept
 	err = c.Update(ctx, func(u *postgres.Update) (err error) {
-		v, err = u.RollbackState(ctx, who, id, func(ctx context.Context) error { return c.present(ctx, v.Stack, kept) })
+		v, err = u.RollbackState(ctx, who, id, key, func(ctx context.Context) error { return c.present(ctx, v.Stack, kept) })
 		return err
 	})
 	return v, err
@@ -71,7 +71,7 @@ func (c *Control) OpenQuarantined(ctx context.Context, who identity.Principal, i
 // ImportQuarantined makes bytes that were refused the current version, on purpose.
 // They are kept once more on the way, which reads them to their end and makes them
 // young for a sweep.
-func (c *Control) ImportQuarantined(ctx context.Context, who identity.Principal, id string) (postgres.StateVersion, error) {
+func (c *Control) ImportQuarantined(ctx context.Context, who identity.Principal, id, key string) (postgres.StateVersion, error) {
 	q, r, err := c.OpenQuarantined(ctx, who, id)
 	if err != nil {
 		return postgres.StateVersion{}, err
@@ -95,7 +95,7 @@ func (c *Control) ImportQuarantined(ctx context.Context, who identity.Principal,
 	}
 	var v postgres.StateVersion
 	err = c.Update(ctx, func(u *postgres.Update) (err error) {
-		v, err = u.ImportState(ctx, who, id, w, kept)
+		v, err = u.ImportState(ctx, who, id, key, w, kept)
 		return err
 	})
 	return v, err

@@ -46,9 +46,9 @@ func (w world) stateCalls(ctx context.Context, who identity.Principal) map[strin
 		"SetStateJSON": func(u *postgres.Update) error {
 			return u.SetStateJSON(ctx, who, w.version, postgres.Kept{JSON: kept.Artifact})
 		},
-		"RollbackState": func(u *postgres.Update) error { _, err := u.RollbackState(ctx, who, w.version, nil); return err },
+		"RollbackState": func(u *postgres.Update) error { _, err := u.RollbackState(ctx, who, w.version, "", nil); return err },
 		"ImportState": func(u *postgres.Update) error {
-			_, err := u.ImportState(ctx, who, w.refused, state.Write{MD5: strings.Repeat("7", 32)}, kept)
+			_, err := u.ImportState(ctx, who, w.refused, "", state.Write{MD5: strings.Repeat("7", 32)}, kept)
 			return err
 		},
 		"Quarantine": func(u *postgres.Update) error {

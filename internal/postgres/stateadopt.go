@@ -41,7 +41,7 @@ func (u *Update) AdoptState(ctx context.Context, who identity.Principal, stack, 
 		return StateVersion{}, err
 	}
 	v := StateVersion{Stack: stack, Serial: w.Serial, Lineage: w.Lineage, MD5: w.MD5, Kept: k}
-	if v, err = u.guardRecovery(ctx, c, v, w.Check); err != nil {
+	if v, err = u.guardRecovery(ctx, c, "", v, w.Check); err != nil {
 		return StateVersion{}, err
 	}
 	return v, u.UnlockStack(ctx, who, stack, "")

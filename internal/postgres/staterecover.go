@@ -17,7 +17,7 @@ import (
 // RollbackState makes an earlier version the current one again: a new version with
 // the same bytes, serial and lineage, for tools compare with those in the bytes
 // (docs/state.md, rule 14). Present asks whether the bytes are there.
-func (u *Update) RollbackState(ctx context.Context, who identity.Principal, id string, present func(context.Context) error) (StateVersion, error) {
+func (u *Update) RollbackState(ctx context.Context, who identity.Principal, id, key string, present func(context.Context) error) (StateVersion, error) {
 	old, s, err := u.state(ctx, id)
 	if err != nil {
 		return StateVersion{}, err
@@ -25,7 +25,7 @@ func (u *Update) RollbackState(ctx context.Context, who identity.Principal, id s
 	v := old
 	v.CopyOf, v.Present = old.ID, present
 	c := stateCall(who, "state:rollback", identity.StateRecover, s, id)
-	return u.guardRecovery(ctx, c, v, func() error {
+	return u.guardRecovery(ctx, c, key, v, func() error {
 		if old.Status != state.Finalized {
 			return problem.New(api.Conflict, "this version never became one: nothing was ever written")
 		}
@@ -35,7 +35,7 @@ func (u *Update) RollbackState(ctx context.Context, who identity.Principal, id s
 
 // ImportState makes bytes that were refused the current version. What they are was
 // read out of them just now; they have been kept once more for it.
-func (u *Update) ImportState(ctx context.Context, who identity.Principal, quarantined string, w state.Write, k Kept) (StateVersion, error) {
+func (u *Update) ImportState(ctx context.Context, who identity.Principal, quarantined, key string, w state.Write, k Kept) (StateVersion, error) {
 	q, s, err := u.quarantined(ctx, quarantined)
 	if err != nil {
 		return StateVersion{}, err
@@ -43,7 +43,7 @@ func (u *Update) ImportState(ctx context.Context, who identity.Principal, quaran
 	v := StateVersion{Stack: s.ID, Serial: w.Serial, Lineage: w.Lineage, MD5: w.MD5, Kept: k}
 	c := stackCall(who, "state:import", identity.StateRecover, s)
 	c.detail["quarantine"] = q.ID
-	return u.guardRecovery(ctx, c, v, func() error {
+	return u.guardRecovery(ctx, c, key, v, func() error {
 		if k.Artifact != q.Artifact {
 			return problem.New(api.Conflict, "these are not the bytes that were refused")
 		}
@@ -52,8 +52,8 @@ func (u *Update) ImportState(ctx context.Context, who identity.Principal, quaran
 }
 
 // guardRecovery makes v the current version, whether or not it fits: that is what c is
-// permitted for. It needs one's own lock, like every write.
-func (u *Update) guardRecovery(ctx context.Context, c call, v StateVersion, check func() error) (StateVersion, error) {
+// permitted for. It needs one's own lock, like every write, with the key of it.
+func (u *Update) guardRecovery(ctx context.Context, c call, key string, v StateVersion, check func() error) (StateVersion, error) {
 	u.hold(v.Stack, v.Kept)
 	d, err := u.desk(ctx, c.who, v.Stack)
 	if err != nil {
@@ -66,7 +66,7 @@ func (u *Update) guardRecovery(ctx context.Context, c call, v StateVersion, chec
 		if err := check(); err != nil {
 			return err
 		}
-		if d.lock == nil || !d.lock.held(c.who, d.lock.Key()) {
+		if !d.lock.held(c.who, key) {
 			return unheld(d.lock, c.who)
 		}
 		w := state.Write{Serial: v.Serial, Lineage: v.Lineage, MD5: v.MD5}

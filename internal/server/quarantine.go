@@ -57,6 +57,6 @@ func (s *server) downloadQuarantined(ctx context.Context, who identity.Principal
 }
 
 func (s *server) importQuarantined(ctx context.Context, who identity.Principal, in v1.ImportQuarantined) (v1.StateVersion, error) {
-	made, err := s.control.ImportQuarantined(ctx, who, in.Quarantined)
+	made, err := s.control.ImportQuarantined(ctx, who, in.Quarantined, in.Key)
 	return stateVersion(made), err
 }

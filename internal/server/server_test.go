@@ -385,14 +385,19 @@ func TestState(t *testing.T) {
 	if got := s.ask(t, s.ann, v1.DownloadState{Version: made.ID}); string(got.body) != second {
 		t.Errorf("%d %s", got.status, got.body)
 	}
-	back := answer[v1.StateVersion](t, s, s.ann, v1.RollbackState{Version: s.version})
+	for _, asked := range []binding.Request{v1.RollbackState{Version: s.version}, v1.ImportQuarantined{Quarantined: s.refused, Key: "another"}} {
+		if got := s.ask(t, s.ann, asked); got.status != http.StatusConflict {
+			t.Errorf("%T of another process: %d %s", asked, got.status, got.body)
+		}
+	}
+	back := answer[v1.StateVersion](t, s, s.ann, v1.RollbackState{Version: s.version, Key: "mine"})
 	if back.CopyOf != s.version || back.Serial != 1 || back.Sequence != 3 {
 		t.Errorf("%+v", back)
 	}
 	if now := answer[v1.StateVersion](t, s, s.ann, v1.CurrentState{Stack: s.stack.ID}); now.ID != back.ID {
 		t.Errorf("%+v, want %+v", now, back)
 	}
-	saved := answer[v1.StateVersion](t, s, s.ann, v1.ImportQuarantined{Quarantined: s.refused})
+	saved := answer[v1.StateVersion](t, s, s.ann, v1.ImportQuarantined{Quarantined: s.refused, Key: "mine"})
 	if got := s.ask(t, s.ann, v1.DownloadState{Version: saved.ID}); string(got.body) != file(1, "something else") {
 		t.Errorf("%d %s", got.status, got.body)
 	}

@@ -113,6 +113,6 @@ func (s *server) importState(ctx context.Context, who identity.Principal, in v1.
 }
 
 func (s *server) rollbackState(ctx context.Context, who identity.Principal, in v1.RollbackState) (v1.StateVersion, error) {
-	made, err := s.control.RollbackState(ctx, who, in.Version)
+	made, err := s.control.RollbackState(ctx, who, in.Version, in.Key)
 	return stateVersion(made), err
 }

@@ -241,7 +241,7 @@ func rollbackState(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	v, err := r.control.RollbackState(r.Context(), r.who, doc.Version.ID)
+	v, err := r.control.RollbackState(r.Context(), r.who, doc.Version.ID, "")
 	return created(r.newStateVersionDoc(v)), err
 }
 
