@@ -120,15 +120,12 @@ func (s *Store) writeDown(ctx context.Context, forbidden []identity.Entry) error
 // was one; of the chains that it will want it waits for its turn in those that are given.
 func (s *Store) update(ctx context.Context, chains []string, fn func(*Update) error) (last *Update, err error) {
 	for try := 1; ; try++ {
-		done, err := s.turns.take(ctx, chains)
-		if err != nil {
-			return last, err
-		}
-		err = s.inside(try, func() (err error) {
-			last, err = s.once(ctx, chains, try > 1, fn)
-			return err
+		err := s.turns.inTurn(ctx, chains, func() error {
+			return s.inside(try, func() (err error) {
+				last, err = s.once(ctx, chains, try > 1, fn)
+				return err
+			})
 		})
-		done()
 		if !again(err) || try == tries {
 			return last, err
 		}

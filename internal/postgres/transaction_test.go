@@ -323,3 +323,34 @@ func TestUnreachable(t *testing.T) {
 		}
 	}
 }
+
+// TestPanicGivesTurnBack: an update that breaks, or whose caller goes while it waits, keeps
+// nobody else from the same stack.
+func TestPanicGivesTurnBack(t *testing.T) {
+	t.Parallel()
+	store, _ := open(t)
+	w := newWorld(t, store)
+	lock := func(ctx context.Context) error {
+		return store.UpdateStack(ctx, w.stack.ID, func(u *postgres.Update) error {
+			_, err := u.LockStack(ctx, w.owner, w.stack.ID, postgres.LockRequest{Reason: "a test"})
+			return err
+		})
+	}
+	if err := lock(t.Context()); err != nil { // from now on it is known in which chain the stack is
+		t.Fatal(err)
+	}
+	func() {
+		defer func() { _ = recover() }()
+		_ = store.UpdateStack(t.Context(), w.stack.ID, func(*postgres.Update) error {
+			waits, cancel := context.WithCancel(t.Context())
+			cancel()
+			if err := lock(waits); problem.Code(err) != api.Limited {
+				t.Errorf("who waits no more: %v", err)
+			}
+			panic("a test")
+		})
+	}()
+	if err := lock(t.Context()); problem.Code(err) != api.Locked {
+		t.Errorf("%v, want that it is locked", err)
+	}
+}

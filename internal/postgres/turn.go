@@ -18,26 +18,19 @@ type turns struct {
 // stacksKnown is of how many stacks it is known at most in which chain they are.
 const stacksKnown = 10_000
 
-// take waits until it is the turn of the caller in all these chains; after an error it
-// is in none. They are sorted, so that no two wait for each other.
-func (t *turns) take(ctx context.Context, chains []string) (done func(), err error) {
-	var have []chan struct{}
-	done = func() {
-		for _, place := range have {
-			<-place
-		}
-	}
+// inTurn does something when it is the turn of the caller in all these chains. They are
+// sorted, so that no two wait for each other.
+func (t *turns) inTurn(ctx context.Context, chains []string, do func() error) error {
 	for _, chain := range chains {
 		place := t.place(chain)
 		select {
 		case place <- struct{}{}:
-			have = append(have, place)
+			defer func() { <-place }() // whatever happens, also when do panics
 		case <-ctx.Done():
-			done()
-			return nil, ctx.Err()
+			return ctx.Err()
 		}
 	}
-	return done, nil
+	return do()
 }
 
 func (t *turns) place(chain string) chan struct{} {
