@@ -73,14 +73,17 @@ func (f *fleet) plan(ctx context.Context, keys []stack.Key, parallel int, o plan
 		return f.nothing("No stack is affected; there is nothing to plan.")
 	}
 	p := &planner{fleet: f, o: o}
+	var err error
+	if p.ordering, err = newOrdering(f.e.cfg.Root, f.e.graph, keys); err != nil {
+		return err
+	}
 	if kind == api.RolloutPlan {
-		var err error
-		if p.outlook, err = newOutlook(f.e.cfg.Root, f.e.graph, keys); err != nil {
+		if p.outlook, err = newOutlook(p.ordering); err != nil {
 			return err
 		}
 		defer p.outlook.close()
 	}
-	err := f.run(ctx, task{kind: kind, keys: keys, parallel: parallel, mode: settings.Plan, work: p.one})
+	err = f.run(ctx, task{kind: kind, keys: keys, parallel: parallel, mode: settings.Plan, work: p.one})
 	if err == nil && !o.json && !o.asked {
 		f.next(o)
 	}
@@ -140,19 +143,27 @@ func changes(r api.StackResult) bool { return r.Status != api.StackUnchanged }
 // A planner plans the stacks of a fleet.
 type planner struct {
 	*fleet
-	o       planOptions
-	outlook *outlook // nil where nobody reads what will be: what is destroyed goes last
+	o        planOptions
+	ordering *ordering
+	outlook  *outlook // nil where nobody reads what will be: what is destroyed goes last
 }
 
 // one plans a stack, against what those that it reads from will be.
 func (p *planner) one(ctx context.Context, j *job) (api.StackResult, error) {
-	if p.outlook == nil || j.stack.Equip(ctx) != nil { // why not is said there
+	if p.outlook == nil && !j.stack.Specified() || j.stack.Equip(ctx) != nil { // why not is said there
 		return p.plan(ctx, j, p.o)
 	}
-	ahead, err := p.outlook.ahead(j)
+	at, reading, err := p.ordering.reading(j)
+	if err == nil {
+		err = p.ordering.refuseUnordered(j, reading)
+	}
 	if err != nil {
 		return api.StackResult{}, err
 	}
+	if p.outlook == nil {
+		return p.plan(ctx, j, p.o)
+	}
+	ahead := p.outlook.ahead(at, reading)
 	if ahead == nil {
 		r, err := p.plan(ctx, j, p.o)
 		r.Warnings = append(r.Warnings, p.outlook.unseen(j.key, nil)...)

@@ -22,13 +22,30 @@ import (
 
 // This file is about the stacks that others are planned after.
 
+// An ordering knows where the stacks of a rollout keep their states, and in which
+// order they go.
+type ordering struct {
+	files fs.FS // of the root
+	graph stack.Graph
+	kept  map[stack.State]stack.Key
+}
+
+func newOrdering(root string, g stack.Graph, keys []stack.Key) (*ordering, error) {
+	files, err := scan.Checkout(root)
+	o := &ordering{files: files, graph: g, kept: map[stack.State]stack.Key{}}
+	for _, k := range keys {
+		if s, ok := g.Stack(k); ok && s.State != (stack.State{}) {
+			o.kept[s.State] = k
+		}
+	}
+	return o, err
+}
+
 // An outlook is what the stacks that were planned will be, for those that come
 // after them (docs/preview.md).
 type outlook struct {
+	*ordering
 	provider *preview.Provider
-	files    fs.FS // of the root
-	graph    stack.Graph
-	kept     map[stack.State]stack.Key // where the stacks of the rollout keep their states
 
 	mu      sync.Mutex // guards what follows
 	outputs preview.Upstreams
@@ -36,19 +53,9 @@ type outlook struct {
 	changed map[string]bool // by key: its plan changes something
 }
 
-func newOutlook(root string, g stack.Graph, keys []stack.Key) (*outlook, error) {
-	files, err := scan.Checkout(root)
-	if err != nil {
-		return nil, err
-	}
-	kept := map[stack.State]stack.Key{}
-	for _, k := range keys {
-		if s, ok := g.Stack(k); ok && s.State != (stack.State{}) {
-			kept[s.State] = k
-		}
-	}
+func newOutlook(o *ordering) (*outlook, error) {
 	p, err := preview.Serve()
-	return &outlook{provider: p, files: files, graph: g, kept: kept, outputs: preview.Upstreams{}, keys: map[stack.State]string{}, changed: map[string]bool{}}, err
+	return &outlook{ordering: o, provider: p, outputs: preview.Upstreams{}, keys: map[stack.State]string{}, changed: map[string]bool{}}, err
 }
 
 func (l *outlook) close() { _ = l.provider.Close() }
@@ -76,14 +83,14 @@ type foresight struct {
 
 // reading is how a stack reads the states of others, and where the tool works for it,
 // relative to the root. Of a specification it is in what that comes to.
-func (l *outlook) reading(j *job) (at string, r scan.Reading, err error) {
+func (o *ordering) reading(j *job) (at string, r scan.Reading, err error) {
 	rel, err := filepath.Rel(j.cfg.Root, j.stack.Session.Dir)
 	if err != nil {
 		return "", r, problem.New(api.Internal, "%w", err)
 	}
 	e := j.settings
 	e.Path = filepath.ToSlash(rel)
-	if r, err = scan.Reads(l.files, e, j.stack.Session.Tool.Name); err != nil {
+	if r, err = scan.Reads(o.files, e, j.stack.Session.Tool.Name); err != nil {
 		return "", r, err
 	}
 	for i, read := range r.Reads { // as whoever wrote it knows it
@@ -94,16 +101,10 @@ func (l *outlook) reading(j *job) (at string, r scan.Reading, err error) {
 	return e.Path, r, nil
 }
 
-// ahead is the foresight of a stack, nil where it reads nothing that will change.
-func (l *outlook) ahead(j *job) (*foresight, error) {
-	f := &foresight{upstreams: preview.Upstreams{}, named: map[string]preview.Outputs{}}
-	var err error
-	if f.path, f.reading, err = l.reading(j); err != nil {
-		return nil, err
-	}
-	if err := l.refuseUnordered(j, f.reading); err != nil {
-		return nil, err
-	}
+// ahead is the foresight of a stack that reads so, for which the tool works at a path;
+// nil where it reads nothing that will change.
+func (l *outlook) ahead(at string, reading scan.Reading) *foresight {
+	f := &foresight{path: at, reading: reading, upstreams: preview.Upstreams{}, named: map[string]preview.Outputs{}}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, r := range f.reading.Reads {
@@ -117,20 +118,20 @@ func (l *outlook) ahead(j *job) (*foresight, error) {
 	slices.Sort(f.keys)
 	f.keys = slices.Compact(f.keys)
 	if len(f.keys) == 0 {
-		return nil, nil
+		return nil
 	}
-	return f, nil
+	return f
 }
 
 // refuseUnordered refuses a stack that reads the state of another one of this rollout
 // which it does not come after. Text that the scan has read says all that it comes to;
 // of a specification, more may turn out when it is evaluated (docs/scan.md, rule 41).
-func (l *outlook) refuseUnordered(j *job, reading scan.Reading) error {
-	s, _ := l.graph.Stack(j.key)
-	before := l.graph.Dependencies(j.key)
+func (o *ordering) refuseUnordered(j *job, reading scan.Reading) error {
+	s, _ := o.graph.Stack(j.key)
+	before := o.graph.Dependencies(j.key)
 	for _, r := range reading.Reads {
 		for _, state := range r.States {
-			other, here := l.kept[state]
+			other, here := o.kept[state]
 			if !here || !j.stack.Specified() || other == j.key || slices.Contains(s.Reads, state) || slices.Contains(before, other) {
 				continue
 			}
