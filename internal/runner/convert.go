@@ -111,7 +111,7 @@ func (s *Stack) describe(ctx context.Context) (tools spec.Tools, from convert.St
 	if tools.Functions, err = s.Session.Functions(ctx); err != nil {
 		return tools, from, err
 	}
-	toolbox, err := tools.Decode()
+	toolbox, err := tools.Decode(nil)
 	if err != nil {
 		return tools, from, err
 	}

@@ -132,7 +132,7 @@ func (s *Stack) Vendor(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	toolbox, err := tools.Decode()
+	toolbox, err := tools.Decode(nil)
 	if err != nil {
 		return nil, err
 	}

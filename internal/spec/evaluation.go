@@ -230,7 +230,7 @@ func (w *worker) do(req request, raw []byte, a *answer) (err error) {
 		var tools Tools
 		if err = json.Unmarshal(raw, &tools); err == nil {
 			var box Toolbox
-			box, err = tools.Decode()
+			box, err = tools.Decode(func(typ string) bool { return w.src.words[typ] })
 			w.tools = &box
 		}
 	case req.Op == opCompile && w.tools != nil:

@@ -75,9 +75,9 @@ type Root struct {
 // JSON: "providers schema -json" and "metadata functions -json".
 type Tools struct{ Schemas, Functions json.RawMessage }
 
-// Decode reads what the tool printed.
-func (t Tools) Decode() (Toolbox, error) {
-	decoded, err := schema.Decode(t.Schemas)
+// Decode reads what the tool printed, of the types that are wanted; nil wants all.
+func (t Tools) Decode(wanted func(typ string) bool) (Toolbox, error) {
+	decoded, err := schema.Decode(t.Schemas, wanted)
 	if err != nil {
 		return Toolbox{}, err
 	}

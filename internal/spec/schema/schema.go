@@ -4,8 +4,9 @@
 package schema
 
 import (
-	"bytes"
 	"encoding/json"
+	"errors"
+	"strings"
 
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/problem"
@@ -14,17 +15,26 @@ import (
 // Schemas are those of all providers of a configuration, as "tofu providers
 // schema -json" prints them.
 type Schemas struct {
-	FormatVersion string               `json:"format_version"`
-	Providers     map[string]*Provider `json:"provider_schemas"` // by source address
+	Providers map[string]*Provider // by source address
 }
 
-// A Provider is what one provider has.
+// A Provider is what one provider has. Of types that nobody wanted to be read there is
+// the name alone.
 type Provider struct {
-	Config    Schema               `json:"provider"`
-	Resources map[string]*Schema   `json:"resource_schemas"`
-	Data      map[string]*Schema   `json:"data_source_schemas"`
-	Ephemeral map[string]*Schema   `json:"ephemeral_resource_schemas"`
-	Functions map[string]*Function `json:"functions"`
+	Config    Schema
+	Resources map[string]*Schema
+	Data      map[string]*Schema
+	Ephemeral map[string]*Schema
+	Functions map[string]*Function
+}
+
+// A printed is a provider as the tools print it, with types that were not read.
+type printed struct {
+	Config    Schema                     `json:"provider"`
+	Resources map[string]json.RawMessage `json:"resource_schemas"`
+	Data      map[string]json.RawMessage `json:"data_source_schemas"`
+	Ephemeral map[string]json.RawMessage `json:"ephemeral_resource_schemas"`
+	Functions map[string]*Function       `json:"functions"`
 }
 
 // A Schema is one type of resource, or the configuration of a provider.
@@ -100,15 +110,54 @@ type Parameter struct {
 	Nullable bool   `json:"is_nullable"`
 }
 
-// Decode reads what "providers schema -json" printed. What is new in a format of
-// the same major version is passed over: it is nothing a specification could use.
-func Decode(data []byte) (*Schemas, error) {
-	var s Schemas
-	if err := json.Unmarshal(data, &s); err != nil {
-		return nil, problem.New(api.Invalid, "the schemas of the providers cannot be read: %w", err)
+// Decode reads what "providers schema -json" printed, of the types that are wanted; nil
+// wants all. What is new in a format of the same major version is passed over: it is
+// nothing a specification could use.
+func Decode(data []byte, wanted func(typ string) bool) (*Schemas, error) {
+	var all struct {
+		FormatVersion string              `json:"format_version"`
+		Providers     map[string]*printed `json:"provider_schemas"`
 	}
-	if !bytes.HasPrefix([]byte(s.FormatVersion), []byte("1.")) {
-		return nil, problem.New(api.Invalid, "the schemas of the providers have the format %q, and only 1.x is known", s.FormatVersion)
+	if err := json.Unmarshal(data, &all); err != nil {
+		return nil, unreadable(err)
 	}
-	return &s, nil
+	if !strings.HasPrefix(all.FormatVersion, "1.") {
+		return nil, problem.New(api.Invalid, "the schemas of the providers have the format %q, and only 1.x is known", all.FormatVersion)
+	}
+	s := &Schemas{Providers: map[string]*Provider{}}
+	for source, p := range all.Providers {
+		if p == nil {
+			continue
+		}
+		read := &Provider{Config: p.Config, Functions: p.Functions}
+		var wrong [3]error
+		read.Resources, wrong[0] = types(p.Resources, wanted)
+		read.Data, wrong[1] = types(p.Data, wanted)
+		read.Ephemeral, wrong[2] = types(p.Ephemeral, wanted)
+		if err := errors.Join(wrong[:]...); err != nil {
+			return nil, unreadable(err)
+		}
+		s.Providers[source] = read
+	}
+	return s, nil
+}
+
+// types reads those that are wanted, and knows the names of the others.
+func types(all map[string]json.RawMessage, wanted func(string) bool) (map[string]*Schema, error) {
+	read := map[string]*Schema{}
+	for typ, data := range all {
+		read[typ] = nil
+		if wanted == nil || wanted(typ) {
+			var one Schema
+			if err := json.Unmarshal(data, &one); err != nil {
+				return nil, err
+			}
+			read[typ] = &one
+		}
+	}
+	return read, nil
+}
+
+func unreadable(err error) error {
+	return problem.New(api.Invalid, "the schemas of the providers cannot be read: %w", err)
 }
