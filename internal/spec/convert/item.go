@@ -80,7 +80,7 @@ func (c *converter) after(i *item) []string {
 		}
 	}
 	if i.Mode == native.Managed {
-		for _, refs := range references(i.config.Expressions) {
+		for _, refs := range native.References(i.config.Expressions) {
 			r := c.reach(refs, i.at, i)
 			if !slices.ContainsFunc(r.items, func(other *item) bool { return slices.Contains(i.used, other) }) {
 				all = append(all, r.items...)
@@ -109,32 +109,6 @@ func (c *converter) meant(ref string, at scope) []*item {
 		return found
 	}
 	return c.reach([]string{ref}, at, nil).items
-}
-
-// references are those of every expression in the fields of a block.
-func references(v any) [][]string {
-	switch v := v.(type) {
-	case map[string]any:
-		if e := native.ExpressionOf(v); len(e.References) > 0 {
-			var all [][]string
-			for _, ref := range longest(e.References) {
-				all = append(all, []string{ref})
-			}
-			return all
-		}
-		var all [][]string
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			all = append(all, references(v[name])...)
-		}
-		return all
-	case []any:
-		var all [][]string
-		for _, e := range v {
-			all = append(all, references(e)...)
-		}
-		return all
-	}
-	return nil
 }
 
 // block is the fields of a block: those that the configuration sets, with the values

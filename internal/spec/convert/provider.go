@@ -124,7 +124,7 @@ func (c *converter) setting(p *provider, name string, s *schema.Provider) string
 			w := &writing{reach: r, c: c}
 			return cuetext.Field(name) + ": " + w.take(r.all[0])
 		}
-		c.leave(address, hint, "%s is computed from %s, and only the tool knows what it is", name, strings.Join(longest(e.References), ", "))
+		c.leave(address, hint, "%s is computed from %s, and only the tool knows what it is", name, strings.Join(native.Longest(e.References), ", "))
 	}
 	return ""
 }

@@ -43,7 +43,7 @@ func (c *converter) follow(r *reach, refs []string, at scope, i *item, depth int
 	if depth > depthMax {
 		return
 	}
-	for _, ref := range longest(refs) {
+	for _, ref := range native.Longest(refs) {
 		switch all := steps(ref); {
 		case len(all) == 0:
 		case all[0].name == "var" && len(all) > 1:

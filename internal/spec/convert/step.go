@@ -6,23 +6,6 @@ import (
 	"strings"
 )
 
-// longest leaves out the references that are the beginning of another: the tools
-// print random_pet.web.id, and random_pet.web as well.
-func longest(refs []string) []string {
-	var out []string
-	for i, ref := range refs {
-		beginning := false
-		for k, other := range refs {
-			rest, ok := strings.CutPrefix(other, ref)
-			beginning = beginning || ok && i != k && (rest == "" && k < i || strings.HasPrefix(rest, ".") || strings.HasPrefix(rest, "["))
-		}
-		if !beginning {
-			out = append(out, ref)
-		}
-	}
-	return out
-}
-
 // A step is a name in an address, or a key in brackets.
 type step struct {
 	name string

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"cuelang.org/go/cue"
@@ -82,13 +81,4 @@ func value(text *rapid.Generator[string], depth int) *rapid.Generator[any] {
 		rapid.Map(rapid.SliceOfN(inner, 0, 3), func(all []any) any { return append([]any{}, all...) }),
 		rapid.Map(rapid.MapOfN(rapid.StringMatching(`[a-z_#$"é -]{1,5}`), inner, 0, 3), func(all map[string]any) any { return all }),
 	)
-}
-
-// TestLongest: a reference is left out where another goes on from it, and only there.
-func TestLongest(t *testing.T) {
-	t.Parallel()
-	got := longest([]string{"a.b.id", "a.b", "a.bc", "a.b[0]", "var.x", "var.x"})
-	if want := "a.b.id a.bc a.b[0] var.x"; strings.Join(got, " ") != want {
-		t.Errorf("%v, want %s", got, want)
-	}
 }

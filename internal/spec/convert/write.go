@@ -110,7 +110,7 @@ func (c *converter) outputs() string {
 // explain notes that a value is written as it is, though something was referred to.
 func (c *converter) explain(address, what string, w *writing, e native.Expression) {
 	var refs []string
-	for _, ref := range longest(e.References) {
+	for _, ref := range native.Longest(e.References) {
 		if strings.HasPrefix(ref, "path.") && w.plain {
 			c.leave(address, `there, "\(tofu.#root)" leads to the specification`, "%s is made of %s: as it is now, it begins in the directory where the tool works for a specification", what, ref)
 		}
