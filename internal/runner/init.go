@@ -38,7 +38,7 @@ func (s *Stack) initialise(ctx context.Context, locked bool) error {
 			return err
 		}
 	}
-	if err := s.lendLock(); err != nil {
+	if err := s.lendLock(session.Dir); err != nil {
 		return err
 	}
 	note := s.heed(&session)

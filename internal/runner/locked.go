@@ -10,15 +10,15 @@ import (
 )
 
 // returnGained takes back what the tool has added to the lock file of a specification
-// while it was asked for schemas. It was told of no state then, and so has dropped
+// while it was asked for schemas in dir. It was told of no state then, and so has dropped
 // providers that only something in the state needs.
-func (s *Stack) returnGained() error {
+func (s *Stack) returnGained(dir string) error {
 	path := filepath.Join(s.specified, lockFileName)
 	was, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return unreadable(path, err)
 	}
-	from := filepath.Join(s.Session.Dir, lockFileName)
+	from := filepath.Join(dir, lockFileName)
 	now, err := os.ReadFile(from)
 	if errors.Is(err, fs.ErrNotExist) { // no provider but what is built in
 		return nil

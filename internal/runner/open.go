@@ -167,6 +167,10 @@ func (s *Stack) secrets(vars []string) []string {
 func (s *Stack) varFiles() ([]string, error) {
 	var args []string
 	for _, file := range s.settings.VarFiles {
+		if s.Specified() {
+			return nil, problem.New(api.Conflict, "%s: a specification has no variables, so the var file %s says nothing to it", s.key(), file).
+				WithHint("take it out of var_files, and write what differs in the specification")
+		}
 		if _, err := os.Stat(s.resolve(file)); err != nil {
 			return nil, problem.New(api.NotFound, "%s: the var file %s does not exist", s.key(), file).
 				WithHint("create it in %s, or take it out of var_files", s.Session.Dir)

@@ -178,15 +178,20 @@ func (s *Stack) write(config []byte) error {
 	return place(bytes.NewReader(config), path)
 }
 
-// refuseOthers refuses configuration that no specification comes to: the tool would
-// read it as well, and the directory may have come with a checkout (docs/spec.md, rule 20).
-func (s *Stack) refuseOthers() error {
-	names, err := s.list(".", isConfiguration)
+// refuseOthers refuses what else is in a directory where the tool is to work, which may
+// have come with a checkout: configuration that no specification comes to, because the
+// tool would read it as well, and links, through which it would write (docs/spec.md, rule 20).
+func (s *Stack) refuseOthers(dir string) error {
+	data := filepath.Join(dir, ".terraform")
+	if err := cmp.Or(refuseLink(data), refuseLink(filepath.Join(data, "providers"))); err != nil {
+		return err
+	}
+	names, err := s.list(dir, isConfiguration)
 	others := slices.DeleteFunc(names, func(name string) bool { return name == configName })
 	if err != nil || len(others) == 0 {
 		return err
 	}
-	return problem.New(api.Conflict, "%s holds configuration that is not of the specification: %s", s.Session.Dir, strings.Join(others, ", ")).
+	return problem.New(api.Conflict, "%s holds configuration that is not of the specification: %s", dir, strings.Join(others, ", ")).
 		WithHint("remove it; what is to be planned is written in the specification")
 }
 
@@ -197,21 +202,16 @@ func (s *Stack) makeSpec() error {
 	if err := makePrivate(s.Session.Dir); err != nil {
 		return err
 	}
-	for _, data := range []string{s.askedIn(), filepath.Join(s.Session.Dir, ".terraform")} { // the tool writes through links
-		if err := cmp.Or(refuseLink(data), refuseLink(filepath.Join(data, "providers"))); err != nil {
-			return err
-		}
-	}
-	return s.refuseOthers()
+	return s.refuseOthers(s.Session.Dir)
 }
 
-// lendLock gives the tool the lock file of a specification, which lies where people
-// keep it: beside their own files.
-func (s *Stack) lendLock() error {
+// lendLock gives the tool, where it works, the lock file of a specification, which lies
+// where people keep it: beside their own files.
+func (s *Stack) lendLock(dir string) error {
 	if !s.Specified() {
 		return nil
 	}
-	return copyOver(filepath.Join(s.specified, lockFileName), filepath.Join(s.Session.Dir, lockFileName))
+	return copyOver(filepath.Join(s.specified, lockFileName), filepath.Join(dir, lockFileName))
 }
 
 // returnLock takes back what the tool has made of it.
@@ -276,7 +276,9 @@ func pack(printed spec.Tools) ([]byte, error) {
 	return tools, nil
 }
 
-// ask lets the tool fetch the providers and print what they say of themselves.
+// ask lets the tool fetch the providers and print what they say of themselves. It works
+// in a directory of its own for that: of several instances, one may be asked for while
+// another is planned.
 func (s *Stack) ask(ctx context.Context, required spec.Required) (printed spec.Tools, err error) {
 	if err := s.makeSpec(); err != nil {
 		return printed, err
@@ -286,14 +288,17 @@ func (s *Stack) ask(ctx context.Context, required spec.Required) (printed spec.T
 		return printed, err
 	}
 	defer unlock()
-	if err := errors.Join(place(bytes.NewReader(required.Config), filepath.Join(s.Session.Dir, configName)), s.lendLock()); err != nil {
+	session := s.Session
+	session.Dir = s.askedIn()
+	if err := cmp.Or(makePrivate(session.Dir), s.refuseOthers(session.Dir)); err != nil {
 		return printed, err
 	}
-	session := s.Session
-	session.Tool.Env = append(slices.Clone(session.Tool.Environ()), "TF_DATA_DIR="+s.askedIn())
-	// What is dropped from the lock file for the asking is there again afterwards.
+	session.Tool.Env = append(slices.Clone(session.Tool.Environ()), "TF_DATA_DIR="+filepath.Join(session.Dir, ".terraform"))
+	if err := errors.Join(place(bytes.NewReader(required.Config), filepath.Join(session.Dir, configName)), s.lendLock(session.Dir)); err != nil {
+		return printed, err
+	}
 	note := (&heeded{imports: required.Imports}).over(&session)
-	if err := errors.Join(note(session.Init(ctx, "-backend=false")), s.returnGained(), s.lendLock()); err != nil {
+	if err := errors.Join(note(session.Init(ctx, "-backend=false")), s.returnGained(session.Dir)); err != nil {
 		return printed, err
 	}
 	if printed.Schemas, err = session.Schemas(ctx); err != nil {
@@ -303,8 +308,7 @@ func (s *Stack) ask(ctx context.Context, required spec.Required) (printed spec.T
 	return printed, err
 }
 
-// askedIn is the tool's data directory while it is asked for schemas. The one that it
-// works with knows a backend, which what is asked there does not have.
+// askedIn is where the tool works while it is asked for schemas.
 func (s *Stack) askedIn() string { return filepath.Join(s.Dir(), dirName, "schemas") }
 
 // asked reports whether providers were fetched, and that was said, before now.

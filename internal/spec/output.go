@@ -52,7 +52,7 @@ var outputName = regexp.MustCompile(`^[\pL_][\pL\pM\pN_-]*$`)
 // 003, "The trust anchor"). Where nothing is said of the state, it is a file beside
 // the specification.
 func (c *compiler) settings(s *Specification) error {
-	c.terraform("backend", map[string]any{"local": map[string]any{"path": schema.Root + "/terraform.tfstate"}})
+	c.terraform("backend", map[string]any{"local": filed(map[string]any{})})
 	v := c.value.LookupPath(cue.MakePath(cue.Str("$settings")))
 	if !v.Exists() {
 		return nil
@@ -126,8 +126,8 @@ func (c *compiler) backend(v cue.Value) error {
 	if !ok {
 		return c.src.wrong(v, "the settings of a backend are a struct")
 	}
-	if file, ok := settings["path"].(string); ok && names[0] == "local" && !filepath.IsAbs(file) {
-		settings["path"] = path.Join(schema.Root, file)
+	if names[0] == "local" {
+		filed(settings)
 	}
 	if names[0] == "cloud" { // which is no backend in the tools' language, and stands beside them
 		delete(c.out.Terraform, "backend")
@@ -136,6 +136,21 @@ func (c *compiler) backend(v cue.Value) error {
 	}
 	c.terraform("backend", map[string]any{names[0]: settings})
 	return nil
+}
+
+// filed has the files of the local backend, that of each workspace too, lie where the
+// specification is, whose private directory may be removed at any time.
+func filed(settings map[string]any) map[string]any {
+	for name, usual := range map[string]string{"path": "terraform.tfstate", "workspace_dir": "terraform.tfstate.d"} {
+		file, ok := settings[name].(string)
+		if _, said := settings[name]; !said {
+			file, ok = usual, true
+		}
+		if ok && !filepath.IsAbs(file) {
+			settings[name] = path.Join(schema.Root, file)
+		}
+	}
+	return settings
 }
 
 // places are where everything is, by the tool's address, and where the state is said to

@@ -127,8 +127,10 @@ func (d *directory) stated(overlays []func(place)) (place, bool) {
 	}
 	p := newPlace(said.Kind.Text)
 	p.said(said)
-	if name := cmp.Or(p.values["path"], "terraform.tfstate"); p.kind == "local" && !p.unknown["path"] && !path.IsAbs(name) {
-		p.set("path", path.Join(estate.Root, name), true)
+	for name, usual := range map[string]string{"path": "terraform.tfstate", "workspace_dir": "terraform.tfstate.d"} {
+		if file := cmp.Or(p.values[name], usual); p.kind == "local" && !p.unknown[name] && !path.IsAbs(file) {
+			p.set(name, path.Join(estate.Root, file), true)
+		}
 	}
 	for _, overlay := range overlays {
 		overlay(p)
