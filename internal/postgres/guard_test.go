@@ -425,10 +425,6 @@ func TestNoWholeTable(t *testing.T) {
 	store, _ := open(t)
 	w := newWorld(t, store)
 	undone := errors.New("it is enough to have seen it")
-	// What no index finds: whose tokens there are, what was deleted of an organisation, and
-	// which deposits name something that is deleted.
-	whole := map[string][]string{"Tokens": {"tokens"}, "Graves": {"state_graves"}, "DeleteStack": {"deposit_links"},
-		"DeleteProject": {"deposit_links", "organisations"}, "RemoveMembership": {"deposit_links"}, "DeleteDeposit": {"deposit_links"}}
 	for name, do := range w.calls(t.Context(), w.owner) {
 		err := store.Update(t.Context(), func(u *postgres.Update) error {
 			_ = do(u) // some want that another one was before
@@ -439,8 +435,7 @@ func TestNoWholeTable(t *testing.T) {
 				return err
 			}
 			tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
-			slices.Sort(tables)
-			if !slices.Equal(tables, whole[name]) {
+			if len(tables) > 0 {
 				t.Errorf("%s reads all of %v", name, tables)
 			}
 			return errors.Join(err, undone)

@@ -136,7 +136,12 @@ TABLE deposit_links
   CONSTRAINT deposit_links_stack FOREIGN KEY (organisation, stack) REFERENCES stacks(organisation, id) ON DELETE CASCADE
   CONSTRAINT deposit_links_to_one CHECK ((num_nonnulls(other, project, stack, user_id, membership) = 1))
   CONSTRAINT deposit_links_user FOREIGN KEY (organisation, user_id) REFERENCES memberships(organisation, user_id) ON DELETE CASCADE
+  CREATE INDEX deposit_links_membership ON public.deposit_links USING btree (organisation, membership) WHERE (membership IS NOT NULL)
+  CREATE INDEX deposit_links_other ON public.deposit_links USING btree (organisation, other) WHERE (other IS NOT NULL)
+  CREATE INDEX deposit_links_project ON public.deposit_links USING btree (organisation, project) WHERE (project IS NOT NULL)
+  CREATE INDEX deposit_links_stack ON public.deposit_links USING btree (organisation, stack) WHERE (stack IS NOT NULL)
   CREATE INDEX deposit_links_to ON public.deposit_links USING btree (leads_to)
+  CREATE INDEX deposit_links_user ON public.deposit_links USING btree (organisation, user_id) WHERE (user_id IS NOT NULL)
 TABLE deposit_secrets
   id text NOT NULL
   deposit text NOT NULL
@@ -262,6 +267,7 @@ TABLE organisations
   CONSTRAINT organisations_project FOREIGN KEY (id, project) REFERENCES projects(organisation, id) DEFERRABLE INITIALLY DEFERRED
   CONSTRAINT organisations_settings_check CHECK ((jsonb_typeof(settings) = 'object'::text))
   CREATE UNIQUE INDEX organisations_name ON public.organisations USING btree (lower(name))
+  CREATE INDEX organisations_of_project ON public.organisations USING btree (project)
 TABLE projects
   id text NOT NULL
   organisation text NOT NULL
@@ -351,6 +357,7 @@ TABLE state_graves
   size bigint NOT NULL
   deleted_at timestamp with time zone NOT NULL
   CONSTRAINT state_graves_pkey PRIMARY KEY (stack)
+  CREATE INDEX state_graves_organisation ON public.state_graves USING btree (organisation)
 TABLE state_locks
   stack text NOT NULL
   id text NOT NULL
@@ -542,6 +549,7 @@ END)
   CONSTRAINT tokens_team FOREIGN KEY (organisation, team_id) REFERENCES teams(organisation, id) ON DELETE CASCADE
   CONSTRAINT tokens_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
   CREATE UNIQUE INDEX tokens_described ON public.tokens USING btree (team_id, description) WHERE ((team_id IS NOT NULL) AND (description <> ''::text))
+  CREATE INDEX tokens_of ON public.tokens USING btree (COALESCE(user_id, team_id, organisation))
   CREATE UNIQUE INDEX tokens_single ON public.tokens USING btree (COALESCE(team_id, organisation)) WHERE single
   CREATE INDEX tokens_team ON public.tokens USING btree (team_id)
   CREATE INDEX tokens_user ON public.tokens USING btree (user_id)
