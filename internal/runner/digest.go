@@ -57,6 +57,9 @@ func (s *Stack) configuration() (digest string, files map[string]string, err err
 			}
 		}
 	}
+	if s.Specified() { // nobody has written what it comes to
+		files = s.texts
+	}
 	if len(files) > filesMax {
 		files = nil
 	}

@@ -34,6 +34,7 @@ type Stack struct {
 	specified string                // its own directory, where that holds a specification; then the tool works in another one
 	refresh   spec.Refresh          // of a specification: when its state is refreshed
 	places    map[string]spec.Place // of a specification: where things are, by the tool's addresses
+	texts     map[string]string     // of a specification: the digests of its files
 	root      string                // of assize.yaml or the checkout; "" for a directory as it is
 	settings  settings.Effective
 	mode      settings.Mode

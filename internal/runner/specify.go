@@ -91,6 +91,7 @@ func (s *Stack) compile(ctx context.Context) (compiled *spec.Specification, err 
 			return err
 		}
 		s.step("evaluating the specification")
+		s.texts = e.Texts()
 		compiled, err = e.Compile()
 		return err
 	})

@@ -1,7 +1,9 @@
 package spec
 
 import (
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"cuelang.org/go/cue/token"
@@ -26,6 +28,7 @@ const answerMax = 64 << 20
 // An error of a limit names the places in the text that make much of little, if there
 // are any: where a process was when it ended, nobody can tell.
 type Evaluation struct {
+	script  script
 	process *confine.Process
 	task    confine.Task
 	name    string
@@ -41,7 +44,7 @@ func Begin(root Root, limits Limits) (*Evaluation, error) {
 	if limits.Answer == 0 {
 		limits.Answer = answerMax
 	}
-	e := &Evaluation{name: root.Name, task: confine.Task{Work: Work, Limits: limits, Words: confine.Words{
+	e := &Evaluation{script: r.script, name: root.Name, task: confine.Task{Work: Work, Limits: limits, Words: confine.Words{
 		Do: "evaluate " + root.Name, Doing: "evaluating", Subject: "it", Answer: "what it comes to",
 		LessWork: "look for loops inside loops, lists that are generated, text and lists that are doubled, and alternatives that multiply",
 		LessSaid: "a specification comes to one file of configuration; divide it into several stacks",
@@ -56,6 +59,16 @@ func Begin(root Root, limits Limits) (*Evaluation, error) {
 	}
 	e.heavy = a.Heavy
 	return e, nil
+}
+
+// Texts are the digests of the files that the specification is written in, by their
+// paths from its directory.
+func (e *Evaluation) Texts() map[string]string {
+	all := map[string]string{}
+	for name, data := range e.script.Files {
+		all[e.script.shown(name)] = fmt.Sprintf("sha256:%x", sha256.Sum256(data))
+	}
+	return all
 }
 
 // Requirements is what the specification needs before it can be compiled.
