@@ -318,6 +318,14 @@ func TestVariableRefused(t *testing.T) {
 			_, err := u.CreateVariable(ctx, w.owner, w.stack.ID, newVariable("a\nb"))
 			return err
 		}},
+		"a key that is too long": {api.Invalid, func(u *postgres.Update) error {
+			_, err := u.CreateVariable(ctx, w.owner, w.stack.ID, newVariable(strings.Repeat("é", 256)))
+			return err
+		}},
+		"a name that is too long": {api.Invalid, func(u *postgres.Update) error {
+			_, err := u.CreateVariableSet(ctx, w.owner, postgres.VariableSet{Organisation: w.org.Organisation, Name: strings.Repeat("é", 91)})
+			return err
+		}},
 		"no text": {api.Invalid, func(u *postgres.Update) error {
 			_, err := u.CreateVariable(ctx, w.owner, w.stack.ID, newVariable("\xff"))
 			return err
@@ -348,6 +356,10 @@ func TestVariableRefused(t *testing.T) {
 			t.Errorf("%s: %v, want %s", name, err, do.want)
 		}
 	}
+	update(t, store, func(u *postgres.Update) error {
+		_, err := u.CreateVariable(ctx, w.owner, w.stack.ID, newVariable(strings.Repeat("é", 255)))
+		return err
+	})
 }
 
 // TestVariableOfAnotherOrganisation: nothing is applied, triggered or allotted across the

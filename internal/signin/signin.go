@@ -66,7 +66,7 @@ type login struct {
 
 var (
 	redirect = regexp.MustCompile(`^http://localhost:([0-9]{5})/login$`)
-	visible  = regexp.MustCompile(`^[ -~]{0,512}$`)
+	visible  = regexp.MustCompile(`^[ -~]*$`)
 )
 
 // loginOf reads a request. A code goes nowhere but to a program on the browser's own
@@ -83,7 +83,7 @@ func loginOf(query url.Values) (login, error) {
 		return login{}, problem.New(api.Invalid, "this is no program that can log in here")
 	case port < FirstPort || port > LastPort:
 		return login{}, problem.New(api.Invalid, "the login would lead to another place than a program on your own computer")
-	case query.Get("response_type") != "code" || query.Get("code_challenge_method") != "S256" || len(l.Challenge) != 43 || !visible.MatchString(l.State):
+	case query.Get("response_type") != "code" || query.Get("code_challenge_method") != "S256" || len(l.Challenge) != 43 || len(l.State) > 512 || !visible.MatchString(l.State):
 		return login{}, problem.New(api.Invalid, "this is no login that can be made safely here")
 	}
 	return l, nil
