@@ -86,6 +86,40 @@ func (s *Stack) recordedBackend() (kind string, config map[string]any, err error
 	return record.Backend.Type, record.Backend.Config, nil
 }
 
+// lasting refuses to keep the state of a specification in its private directory, which
+// may be removed at any time (docs/spec.md, rule 37). It asks the record of the backend,
+// so it does not matter where the place was said: in the specification, in the settings,
+// or in a file that they name.
+func (s *Stack) lasting() error {
+	if !s.Specified() {
+		return nil
+	}
+	kind, config, err := s.recordedBackend()
+	if err != nil || kind != "local" {
+		return err
+	}
+	private := filepath.Join(s.specified, dirName)
+	for _, name := range []string{"path", "workspace_dir"} {
+		file, said := config[name].(string)
+		if !said {
+			continue
+		}
+		if !filepath.IsAbs(file) {
+			file = filepath.Join(s.Session.Dir, file)
+		}
+		if below, err := filepath.Rel(private, file); err != nil || !filepath.IsLocal(below) {
+			continue
+		}
+		shown, err := filepath.Rel(s.root, file)
+		if err != nil {
+			shown = file
+		}
+		return problem.New(api.Conflict, "%s: the state would lie in %s, and that directory may be removed at any time", s.key(), filepath.ToSlash(shown)).
+			WithHint("name another place in $settings.state or backend_config; in the latter ../../ is beside the specification")
+	}
+	return nil
+}
+
 func steers(name string) bool {
 	return slices.ContainsFunc(steering, func(s string) bool {
 		if prefix, ok := strings.CutSuffix(s, "*"); ok {

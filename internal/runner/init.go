@@ -47,6 +47,9 @@ func (s *Stack) initialise(ctx context.Context, locked bool) error {
 	} else {
 		err = errors.Join(session.Init(ctx, flags...), s.returnLock())
 	}
+	if err == nil {
+		err = s.lasting()
+	}
 	if err != nil || workspace == "" || workspace == "default" {
 		return note(err)
 	}

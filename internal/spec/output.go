@@ -139,11 +139,12 @@ func (c *compiler) backend(v cue.Value) error {
 }
 
 // filed has the files of the local backend, that of each workspace too, lie where the
-// specification is, whose private directory may be removed at any time.
+// specification is, whose private directory may be removed at any time. To the tool a
+// setting that is empty is none.
 func filed(settings map[string]any) map[string]any {
 	for name, usual := range map[string]string{"path": "terraform.tfstate", "workspace_dir": "terraform.tfstate.d"} {
 		file, ok := settings[name].(string)
-		if _, said := settings[name]; !said {
+		if file == "" && (ok || settings[name] == nil) {
 			file, ok = usual, true
 		}
 		if ok && !filepath.IsAbs(file) {
