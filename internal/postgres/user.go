@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -39,12 +40,24 @@ func (u *Update) Register(ctx context.Context, who identity.Principal) error {
 	})
 }
 
+// checkUserName refuses what is no name, and what in a list would look as the name of
+// somebody else does, or as an id (docs/identity.md, rule 12).
 func checkUserName(name string) error {
 	if name == "" || len(name) > 255 || !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) {
 		return problem.New(api.Invalid, "the name of a user is empty, too long, or no text").WithHint("at most 255 bytes of one line")
 	}
+	if strings.TrimSpace(name) != name || strings.Contains(name, "  ") || strings.ContainsFunc(name, unseen) {
+		return problem.New(api.Invalid, "the name of a user has white space at an end or twice, or a sign that nobody sees").
+			WithHint("choose words with single spaces between them")
+	}
+	taken := func(prefix string) bool { return identity.IsID(prefix, name) }
+	if slices.ContainsFunc([]string{identity.UserID, identity.MembershipID, identity.TeamID, identity.OrganisationID}, taken) {
+		return problem.New(api.Invalid, "a name that looks like an id would be taken for one").WithHint("choose another name")
+	}
 	return nil
 }
+
+func unseen(r rune) bool { return !unicode.IsPrint(r) }
 
 // checkRename refuses a name that a user may not choose. One that looks like an
 // address is for whoever proves that it is theirs: who signs in for the first time
