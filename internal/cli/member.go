@@ -156,8 +156,9 @@ func newMemberRemoveCmd(g *Globals) *cobra.Command {
 	return g.command(asking{
 		use: "remove MEMBER", short: "End a membership or an invitation, and all roles in the organisation that come with it",
 		args: exactlyOne("member", "assize member remove bob"),
-		long: `MEMBER is a name, an address or an id. Tokens of teams stay: revoke those that they
-know.
+		long: `MEMBER is a name, an address or an id. Tokens of teams and of the organisation stay,
+with all that those may, also where this member has made them: revoke what they know
+(assize token list --owner).
 
   assize member remove bob
 `,
