@@ -115,7 +115,7 @@ func (s *Stack) lasting() error {
 			shown = file
 		}
 		return problem.New(api.Conflict, "%s: the state would lie in %s, and that directory may be removed at any time", s.key(), filepath.ToSlash(shown)).
-			WithHint("name another place in $settings.state or backend_config; in the latter ../../ is beside the specification")
+			WithHint("name another place in $settings.state or backend_config, where ../../ is beside the specification, and move the state there if it has one")
 	}
 	return nil
 }
