@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/url"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -20,6 +18,7 @@ import (
 	"github.com/assize-iac/assize/api"
 	"github.com/assize-iac/assize/internal/identity"
 	"github.com/assize-iac/assize/internal/postgres"
+	"github.com/assize-iac/assize/internal/postgres/postgrestest"
 	"github.com/assize-iac/assize/internal/problem"
 )
 
@@ -211,7 +210,7 @@ func TestAnswerLost(t *testing.T) {
 	t.Parallel()
 	store, conn := open(t)
 	owner, org := found(t, store, "acme")
-	behind, err := postgres.Open(t.Context(), deafAtCommit(t, conn.Config().ConnString()))
+	behind, err := postgres.Open(t.Context(), postgrestest.Between(t, conn.Config().ConnString(), deafAtCommit))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,43 +229,9 @@ func TestAnswerLost(t *testing.T) {
 	}
 }
 
-// deafAtCommit is a way to the database on which the answer to a commit is lost.
-func deafAtCommit(t *testing.T, text string) string {
-	t.Helper()
-	way, err := url.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	query, dir := way.Query(), t.TempDir()
-	target := filepath.Join(query.Get("host"), ".s.PGSQL.5432")
-	listener, err := net.Listen("unix", filepath.Join(dir, ".s.PGSQL.5432"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { listener.Close() })
-	go func() {
-		for {
-			client, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go relay(client, target)
-		}
-	}()
-	query.Set("host", dir)
-	way.RawQuery = query.Encode()
-	return way.String()
-}
-
-// relay copies both ways until the server says that it has committed, and hangs up
-// instead of passing that on.
-func relay(client net.Conn, target string) {
-	defer client.Close()
-	server, err := net.Dial("unix", target)
-	if err != nil {
-		return
-	}
-	defer server.Close()
+// deafAtCommit passes on what both say until the server says that it has committed, and
+// hangs up instead of passing that on.
+func deafAtCommit(client, server net.Conn) {
 	go func() {
 		defer server.Close()
 		_, _ = io.Copy(server, client)

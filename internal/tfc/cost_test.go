@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"net/url"
-	"path/filepath"
 	"sync/atomic"
 	"testing"
 
@@ -20,7 +19,8 @@ import (
 func TestCostOfWrite(t *testing.T) {
 	t.Parallel()
 	var asked counters
-	store, err := postgres.Open(t.Context(), asked.listen(t, postgrestest.URL(t)))
+	// One connection, so that it has prepared what it will ask.
+	store, err := postgres.Open(t.Context(), postgrestest.Between(t, postgrestest.URL(t)+"&pool_max_conns=1", asked.relay))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,42 +72,8 @@ func stateOf(serial int) string {
 // Counters stand between a store and its database, and count what is asked.
 type counters struct{ answers, statements atomic.Int64 }
 
-// listen is a way to the database on which everything is counted.
-func (c *counters) listen(t *testing.T, text string) string {
-	t.Helper()
-	way, err := url.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	query, dir := way.Query(), t.TempDir()
-	target := filepath.Join(query.Get("host"), ".s.PGSQL.5432")
-	listener, err := net.Listen("unix", filepath.Join(dir, ".s.PGSQL.5432"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { listener.Close() })
-	go func() {
-		for {
-			client, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go c.relay(client, target)
-		}
-	}()
-	query.Set("host", dir)
-	query.Set("pool_max_conns", "1") // so that it has prepared what it will ask
-	way.RawQuery = query.Encode()
-	return way.String()
-}
-
-func (c *counters) relay(client net.Conn, target string) {
-	defer client.Close()
-	server, err := net.Dial("unix", target)
-	if err != nil {
-		return
-	}
-	defer server.Close()
+// relay passes on what both say.
+func (c *counters) relay(client, server net.Conn) {
 	go func() {
 		defer client.Close()
 		_, _ = io.Copy(client, server)
